@@ -1,0 +1,205 @@
+"""The input of a run: a Scenario is a scheduler's name, the engine's knobs and the requests.
+
+All three models are frozen and validated. Knobs carry vLLM's own names; lengths are in tokens,
+memory in blocks, times in steps. JSON in and out is the identity.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from core.faults import Fault, ScenarioError, faults_of
+
+Rule = tuple[tuple[str, ...], Callable[..., bool], str]
+"""Fields, a predicate over their values, and what to say if it does not hold; the first field is
+the one to change."""
+
+Count = Annotated[int, Field(strict=True)]
+
+
+class _Checked(BaseModel):
+    """A frozen model whose rules between fields are checked along with the fields themselves."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @classmethod
+    def rules(cls) -> tuple[Rule, ...]:
+        return ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _check_all(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Report faults of single fields and broken rules together."""
+        problems: list[InitErrorDetails] = []
+        made: Self | None = None
+        try:
+            made = handler(data)
+            values: dict[str, Any] = {name: getattr(made, name) for name in cls.model_fields}
+        except ValidationError as error:
+            if not isinstance(data, dict):
+                raise
+            problems = [_again(item) for item in error.errors(include_url=False)]
+            defaults = {name: field.default for name, field in cls.model_fields.items()}
+            values = {**defaults, **data}
+            for item in error.errors(include_url=False):
+                if item["loc"]:
+                    values.pop(str(item["loc"][0]), None)
+        for fields, holds, text in cls.rules():
+            if all(name in values for name in fields) and not holds(*(values[n] for n in fields)):
+                told = {"field": fields[0], "value": values[fields[0]]}
+                rule = PydanticCustomError("rule", "{rule}", {**told, "rule": text})
+                problems.append(InitErrorDetails(type=rule, loc=(), input=values[fields[0]]))
+        if problems:
+            raise ValidationError.from_exception_data(cls.__name__, problems)
+        assert made is not None, "no problem was found, so the model was made"
+        return made
+
+
+def _again(item: Any) -> InitErrorDetails:
+    """A fault that pydantic has reported, in the form in which it can be raised again."""
+    context = {**item.get("ctx", {}), "rule": item["msg"]}
+    kind = PydanticCustomError(item["type"], "{rule}", context)
+    return InitErrorDetails(type=kind, loc=item["loc"], input=item["input"])
+
+
+class Request(_Checked):
+    """What a client asks for. It never changes during a run."""
+
+    request_id: str = Field(min_length=1, max_length=64)
+    arrival_step: Count = Field(0, ge=0, le=10_000_000)
+    """Step at whose beginning the request joins the waiting queue."""
+    prompt_len: Count = Field(ge=1, le=10_000_000)
+    """Tokens of the prompt. Left out, it is counted from ``prompt``."""
+    output_len: Count = Field(ge=1, le=10_000_000)
+    """Tokens after which the request ends. Known to the simulator, never to a scheduler."""
+    priority: Count = Field(0, ge=-1_000_000, le=1_000_000)
+    """Smaller is more urgent."""
+    prefix_id: str | None = Field(None, max_length=64)
+    """Requests with the same prefix_id share the first ``prefix_len`` tokens of their prompts."""
+    prefix_len: Count = Field(0, ge=0, le=10_000_000)
+    prompt: str | None = Field(None, max_length=10_000)
+    """The prompt as text, one token per character; for small demonstrations."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_prompt(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("prompt"), str):
+            return {"prompt_len": len(data["prompt"]), **data}
+        return data
+
+    @classmethod
+    def rules(cls) -> tuple[Rule, ...]:
+        return (
+            (("prompt_len", "prompt"), lambda n, text: text is None or n == len(text),
+             "must equal the number of characters of prompt (one token per character)"),
+        )
+
+
+class EngineConfig(_Checked):
+    """The knobs of the engine, under vLLM's own names. A scheduler reads those it has."""
+
+    block_size: Count = Field(16, ge=1, le=4096)
+    """Tokens per KV block."""
+    num_gpu_blocks: Count = Field(64, ge=1, le=1_000_000)
+    """Physical KV blocks on the GPU."""
+    num_cpu_blocks: Count = Field(32, ge=0, le=1_000_000)
+    """Blocks of swap space in the host's memory."""
+    max_num_batched_tokens: Count = Field(4096, ge=1, le=10_000_000)
+    """The token budget of a step."""
+    max_num_seqs: Count = Field(32, ge=1, le=100_000)
+    """The sequence budget of a step."""
+    max_model_len: Count = Field(2048, ge=1, le=10_000_000)
+    """Longest sequence in tokens. The article's schedulers read it as the longest prompt."""
+    preemption_mode: Literal["swap", "recompute"] | None = None
+    """What happens to a victim's blocks; None leaves it to the engine (recompute)."""
+    policy: Literal["fcfs", "priority", "length"] = "fcfs"
+    """Order of the waiting queue. ``length`` (shortest prompt first) is the article's only."""
+    enable_chunked_prefill: bool = False
+    enable_prefix_caching: bool = False
+    watermark: float = Field(0.0, ge=0, lt=1)
+    """Share of the GPU blocks that an admission must leave free."""
+    delay_factor: float = Field(0.0, ge=0, le=1000)
+    """V0: wait this many times the last prompt latency before looking at the waiting queue."""
+    bypass_config_checks: bool = False
+    """V0: skip the engine's own check of the knobs, as some recordings do."""
+    max_num_scheduled_tokens: Count | None = Field(None, ge=1, le=10_000_000)
+    """V1: the scheduler's own token budget, if smaller than max_num_batched_tokens."""
+    max_num_active_seqs: Count | None = Field(None, ge=1, le=100_000)
+    """V1: seats, if not max_num_seqs."""
+    long_prefill_token_threshold: Count = Field(0, ge=0, le=10_000_000)
+    """V1: most tokens that one request gets in a step; 0 is no limit."""
+    long_prefill_token_threshold_adaptive: bool = False
+    scheduler_reserve_full_isl: bool = True
+    """V1: admit a request only if the blocks for all of its tokens are free."""
+    prefill_schedule_interval: Count = Field(1, ge=1, le=10_000)
+    """V1: prefill only every so many steps."""
+    batch_group_size: Count = Field(4, ge=1, le=10_000)
+    """Article, 5.2: with policy ``length``, requests are admitted in groups of this size."""
+    compress_swapped: bool = False
+    """Article, section 5.3: compress swapped-out requests."""
+    compression_ratio: float = Field(2.0, gt=1, le=100)
+    """Blocks before / blocks after the compression."""
+    compression_min_blocks: Count = Field(10, ge=0, le=1_000_000)
+    """Only requests that hold more blocks than this are compressed."""
+
+
+class Scenario(_Checked):
+    """Everything that a run depends on. The same Scenario gives the same Trace for ever."""
+
+    name: str = Field("scenario", min_length=1, max_length=120)
+    scheduler: str = Field("article", min_length=1, max_length=64)
+    """Name of a file in core/schedulers."""
+    config: EngineConfig = EngineConfig()
+    requests: tuple[Request, ...] = Field((), max_length=1_000_000)
+    max_steps: Count = Field(20_000, ge=1, le=100_000_000)
+    """The run is cut off after so many steps."""
+
+    @classmethod
+    def rules(cls) -> tuple[Rule, ...]:
+        return ((("requests",), _ids_differ, "request ids must differ from each other"),)
+
+    @classmethod
+    def parse(cls, data: object) -> Scenario:
+        """A Scenario from plain data (what ``json.loads`` gives).
+
+        Raises:
+            ScenarioError: with every fault of the input.
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise ScenarioError(faults_of(error)) from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Scenario:
+        """A Scenario from its JSON text; raises ScenarioError as ``parse`` does."""
+        try:
+            return cls.parse(json.loads(text))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ScenarioError([Fault("JSON", str(text[:40]), str(error))]) from None
+
+    def to_json(self) -> str:
+        """The JSON text that ``from_json`` reads back; values at their default are left out."""
+        return json.dumps(self.model_dump(exclude_defaults=True), indent=1, ensure_ascii=False)
+
+    def with_knobs(self, **knobs: Any) -> Scenario:
+        """The same scenario with some knobs of the engine set to other values, validated."""
+        data = self.model_dump(exclude_defaults=True)
+        return Scenario.parse({**data, "config": {**data.get("config", {}), **knobs}})
+
+
+def _ids_differ(requests: Any) -> bool:
+    ids = [r.request_id if isinstance(r, Request) else r.get("request_id") for r in requests]
+    return len(set(ids)) == len(ids)
