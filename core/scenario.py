@@ -7,74 +7,15 @@ memory in blocks, times in steps. JSON in and out is the identity.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ModelWrapValidatorHandler,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic import Field, ValidationError, model_validator
 
+from core.checked import Checked, Count, Rule
 from core.faults import Fault, ScenarioError, faults_of
 
-Rule = tuple[tuple[str, ...], Callable[..., bool], str]
-"""Fields, a predicate over their values, and what to say if it does not hold; the first field is
-the one to change."""
 
-Count = Annotated[int, Field(strict=True)]
-
-
-class _Checked(BaseModel):
-    """A frozen model whose rules between fields are checked along with the fields themselves."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @classmethod
-    def rules(cls) -> tuple[Rule, ...]:
-        return ()
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _check_all(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Report faults of single fields and broken rules together."""
-        problems: list[InitErrorDetails] = []
-        made: Self | None = None
-        try:
-            made = handler(data)
-            values: dict[str, Any] = {name: getattr(made, name) for name in cls.model_fields}
-        except ValidationError as error:
-            if not isinstance(data, dict):
-                raise
-            problems = [_again(item) for item in error.errors(include_url=False)]
-            defaults = {name: field.default for name, field in cls.model_fields.items()}
-            values = {**defaults, **data}
-            for item in error.errors(include_url=False):
-                if item["loc"]:
-                    values.pop(str(item["loc"][0]), None)
-        for fields, holds, text in cls.rules():
-            if all(name in values for name in fields) and not holds(*(values[n] for n in fields)):
-                told = {"field": fields[0], "value": values[fields[0]]}
-                rule = PydanticCustomError("rule", "{rule}", {**told, "rule": text})
-                problems.append(InitErrorDetails(type=rule, loc=(), input=values[fields[0]]))
-        if problems:
-            raise ValidationError.from_exception_data(cls.__name__, problems)
-        assert made is not None, "no problem was found, so the model was made"
-        return made
-
-
-def _again(item: Any) -> InitErrorDetails:
-    """A fault that pydantic has reported, in the form in which it can be raised again."""
-    context = {**item.get("ctx", {}), "rule": item["msg"]}
-    kind = PydanticCustomError(item["type"], "{rule}", context)
-    return InitErrorDetails(type=kind, loc=item["loc"], input=item["input"])
-
-
-class Request(_Checked):
+class Request(Checked):
     """What a client asks for. It never changes during a run."""
 
     request_id: str = Field(min_length=1, max_length=64)
@@ -107,7 +48,7 @@ class Request(_Checked):
         )
 
 
-class EngineConfig(_Checked):
+class EngineConfig(Checked):
     """The knobs of the engine, under vLLM's own names. A scheduler reads those it has."""
 
     block_size: Count = Field(16, ge=1, le=4096)
@@ -155,7 +96,7 @@ class EngineConfig(_Checked):
     """Only requests that hold more blocks than this are compressed."""
 
 
-class Scenario(_Checked):
+class Scenario(Checked):
     """Everything that a run depends on. The same Scenario gives the same Trace for ever."""
 
     name: str = Field("scenario", min_length=1, max_length=120)
