@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from core.scenario import Scenario
+from core.schedulers.vllm_v1_support import frontend_would_reject, startup_would_reject
 from core.trace import Event, Kind, Outcome, QueueEdit, State, Trace
 
 ENGINES = {"v0": "vllm 0.6.6.post1 V0", "v1": "vllm 0.33.0 V1"}
@@ -63,6 +64,9 @@ def recorded_trace(trace: Trace) -> dict[str, Any]:
         if aborted:
             result["abort_step"] = trace.end.step
             result["abort_partial"] = _partial(trace)
+    else:
+        result["frontend_would_reject"] = frontend_would_reject(trace.scenario)
+        result["startup_would_reject"] = startup_would_reject(trace.scenario)
     return result
 
 
@@ -83,10 +87,9 @@ def first_difference(ours: dict[str, Any], theirs: dict[str, Any]) -> Difference
                 return Difference(real["step"], field, mine.get(field), real.get(field))
     if len(ours["steps"]) != len(theirs["steps"]):
         return Difference(None, "number of steps", len(ours["steps"]), len(theirs["steps"]))
-    for field in ("stuck", "truncated", "abort_step", "abort_partial", "final"):
-        mine, real = ours.get(field), theirs.get(field)
-        if field == "stuck" or field == "truncated":
-            mine, real = bool(mine), bool(real)
+    for field in ("stuck", "truncated", "abort_step", "abort_partial", "final",
+                  "frontend_would_reject", "startup_would_reject"):
+        mine, real = ours.get(field) or None, theirs.get(field) or None
         if mine != real:
             return Difference(None, field, mine, real)
     if _error_kind(ours["aborted"]) != _error_kind(theirs["aborted"]):
@@ -164,7 +167,7 @@ class _StepWriter:
                           ("finished", Kind.FINISHED)):
             step[key] = _ids(trace, events, kind)
         step["scheduled"] = [
-            [trace.request_id(i), prefills[i].num_tokens if i in prefills else 1]
+            [trace.request_id(i), self._tokens(prefills[i]) if i in prefills else 1]
             for i in self.queues["scheduled"]
         ]
         step["num_batched_tokens"] = row.num_batched_tokens
@@ -181,6 +184,10 @@ class _StepWriter:
         if self.caching:
             self._add_caching(step, events)
         return step
+
+    def _tokens(self, prefill: Event) -> int:
+        """As the engine reports them: V0's include those found in the prefix cache."""
+        return prefill.num_tokens - (0 if self.v0 else prefill.num_cached_tokens)
 
     def _add_v0(self, step: Step, number: int, events: list[Event], prefills: int) -> None:
         trace = self.trace
