@@ -93,9 +93,9 @@ def _process_outputs(scheduler: Engine, record: Recorder, scheduled: list[Sequen
             continue  # in the middle of its prompt
         seq.num_output_tokens += 1
         seq.num_tokens += 1
+        if seq.first_token_step is None:
+            seq.first_token_step = record.step - 1
         if seq.state is State.PREFILL:
-            if seq.first_token_step is None:
-                seq.first_token_step = record.step - 1
             record.enter(seq, State.DECODE)
         if seq.num_output_tokens >= targets[seq.index] or seq.num_tokens >= cap:
             scheduler.finish(seq)
@@ -121,7 +121,7 @@ def _close(scheduler: Engine, record: Recorder, sequences: list[Sequence], end: 
     if end.outcome is Outcome.ABORTED:  # the step that died has no row, but is on the picture
         record.step += 1
     for seq in sequences:
-        if seq.state_since > record.step:
+        if seq.arrival_time >= record.step:
             continue  # had not arrived yet
         unfinished = seq.state not in (State.FINISHED, State.IGNORED)
         record.lease("gpu", seq, seq.block_table, seq.block_since)
@@ -129,7 +129,8 @@ def _close(scheduler: Engine, record: Recorder, sequences: list[Sequence], end: 
         if unfinished and end.outcome is Outcome.ABORTED:
             record.enter(seq, State.ABORTED)
         elif unfinished:
-            record.end_stay(seq)
+            if record.step > seq.state_since:
+                record.end_stay(seq)
             continue
         seq_step, record.step = record.step, seq.state_since
         record.end_stay(seq)

@@ -80,7 +80,7 @@ class Scheduler(ArticleEngine):
         preempted: list[Sequence] = []
         swapped: list[Sequence] = []
         for place, seq_group in enumerate(list(self.running)):
-            if place == len(self.running):
+            if place >= len(self.running):
                 break  # from here on they are victims
             while cause := self.cannot_append(seq_group):  # mends 2
                 victim = self.running.pop()  # mends 3

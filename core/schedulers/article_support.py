@@ -10,12 +10,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil
+
 from core.blocks import blocks_for
 from core.engine import Engine, SchedulingBudget
 from core.recorder import Recorder
 from core.scenario import EngineConfig
 from core.sequence import Sequence
-from core.trace import Cause, Kind, Limit
+from core.trace import Cause, Kind, Limit, State
 
 
 class ArticleEngine(Engine):
@@ -67,7 +70,6 @@ class ArticleEngine(Engine):
         """waiting -> RUNNING: allocate the blocks and compute all tokens."""
         self.admit(seq_group)
         self.blocks.grow(seq_group, blocks_for(seq_group.num_tokens, self.config.block_size))
-        seq_group.num_scheduled_tokens = seq_group.num_tokens
 
     def restore(self, seq_group: Sequence) -> None:
         """swapped -> RUNNING. The listing takes its tokens for computed, and so do we."""
@@ -76,11 +78,10 @@ class ArticleEngine(Engine):
 
     def append_token(self, seq_group: Sequence) -> None:
         """The request gets its next token in this step, and a place for it."""
-        new_tokens = seq_group.num_tokens - seq_group.num_computed_tokens
-        if new_tokens == 1:
-            seq_group.num_scheduled_tokens = 1
+        if seq_group.state is State.PREFILL:
+            self.prefill(seq_group, seq_group.num_tokens)
         else:
-            self.prefill(seq_group, new_tokens)
+            seq_group.num_scheduled_tokens = 1
         if seq_group.num_tokens >= len(seq_group.block_table) * self.config.block_size:
             self.blocks.grow(seq_group)
         self.scheduled.append(seq_group)
@@ -105,9 +106,10 @@ class ArticleEngine(Engine):
         """5.3: a swapped request with more than so many blocks is squeezed into fewer."""
         if not self.config.compress_swapped:
             return
+        ratio = Fraction(str(self.config.compression_ratio))  # 12 blocks at 1.2 are 10, not 11
         for seq_group in self.swapped:
             count = len(seq_group.cpu_blocks)
             if count > self.config.compression_min_blocks and not seq_group.num_swapped_blocks:
-                keep = -int(-count // self.config.compression_ratio)
+                keep = ceil(count / ratio)
                 self.record.event(Kind.COMPRESSED, seq_group, keep, queue="swapped")
                 self.blocks.compress(seq_group, keep)
