@@ -162,7 +162,7 @@ class Engine:
         """A swapped-out request gets GPU blocks again and goes on where it stopped."""
         self.record.event(Kind.SWAPPED_IN, seq, len(seq.cpu_blocks), queue="swapped")
         self.blocks.swap_in(seq)
-        half_done = seq.num_computed_tokens < seq.num_tokens - 1
+        half_done = seq.num_slots == seq.num_tokens  # nothing was generated since its admission
         self.record.enter(seq, State.PREFILL if half_done else State.DECODE)
 
     def finish(self, seq: Sequence) -> None:

@@ -12,12 +12,16 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from core.scenario import Scenario
+from core.schedulers import schedulers
 from core.schedulers.vllm_v1_support import frontend_would_reject, startup_would_reject
-from core.trace import Event, Kind, Outcome, QueueEdit, State, Trace
+from core.trace import Event, Kind, Limit, Outcome, QueueEdit, State, Trace
 
 ENGINES = {"v0": "vllm 0.6.6.post1 V0", "v1": "vllm 0.33.0 V1"}
 MAX_STEPS = {"v0": 100_000, "v1": 400}
 """Step limit of a recording that does not name one."""
+
+DEFAULTS: dict[str, dict[str, Any]] = {"v0": {}, "v1": {"enable_chunked_prefill": True}}
+"""Knobs that a recording need not name and whose default there is not ours."""
 
 Step = dict[str, Any]
 
@@ -34,20 +38,26 @@ def scenario_from_recorded(recorded: dict[str, Any], engine: str) -> Scenario:
     return Scenario.parse({
         "name": recorded.get("name", "recorded"),
         "scheduler": f"vllm_{engine}",
-        "config": recorded["config"],
+        "config": {**DEFAULTS[engine], **recorded["config"]},
         "requests": recorded["requests"],
         "max_steps": recorded.get("max_steps", MAX_STEPS[engine]),
     })
 
 
 def recorded_trace(trace: Trace) -> dict[str, Any]:
-    """The Trace of ``vllm_v0`` or ``vllm_v1`` in the recordings' form."""
+    """The Trace of ``vllm_v0`` or ``vllm_v1`` in the recordings' form.
+
+    Raises:
+        ValueError: if another scheduler made it.
+    """
     engine = trace.scenario.scheduler.removeprefix("vllm_")
+    if engine not in ENGINES:
+        raise ValueError(f"there are recordings of vllm_v0 and vllm_v1 only, not of {engine}")
     steps = _StepWriter(trace, engine).steps()
     aborted = trace.end.outcome is Outcome.ABORTED
     result: dict[str, Any] = {
         "engine": ENGINES[engine],
-        "scenario": trace.scenario.model_dump(exclude_defaults=True),
+        "scenario": _recorded_scenario(trace.scenario),
         "aborted": trace.end.message if aborted else None,
         "steps": steps[: trace.num_steps],
     }
@@ -68,6 +78,16 @@ def recorded_trace(trace: Trace) -> dict[str, Any]:
         result["frontend_would_reject"] = frontend_would_reject(trace.scenario)
         result["startup_would_reject"] = startup_would_reject(trace.scenario)
     return result
+
+
+def _recorded_scenario(scenario: Scenario) -> dict[str, Any]:
+    knobs = schedulers()[scenario.scheduler].knobs
+    return {
+        "name": scenario.name,
+        "config": scenario.config.model_dump(include=set(knobs)),
+        "requests": [r.model_dump(exclude={"prompt"}) for r in scenario.requests],
+        "max_steps": scenario.max_steps,
+    }
 
 
 class Difference(NamedTuple):
@@ -149,6 +169,7 @@ class _StepWriter:
             "waiting": [], "running": [], "swapped": [], "scheduled": []
         }
         self.tables = _tables_by_step(trace)
+        self.ignored: set[int | None] = set()
 
     def steps(self) -> list[Step]:
         return [self._step(number) for number in range(self.trace.num_steps)]
@@ -192,26 +213,32 @@ class _StepWriter:
     def _add_v0(self, step: Step, number: int, events: list[Event], prefills: int) -> None:
         trace = self.trace
         step["num_prefill_groups"] = prefills
-        forced = [trace.request_id(e.request) for e in events
-                  if e.kind in (Kind.PREEMPTED, Kind.SWAPPED_OUT)
-                  and e.cause is not None and e.cause.limit == "priority"]
-        cpu = {trace.request_id(i): table for i, table in self.tables["cpu", number].items()}
+        self.ignored.update(e.request for e in events if e.kind is Kind.IGNORED)
+        # an ignored request keeps its CPU blocks, but is not swapped out any more
+        cpu = {trace.request_id(i): table for i, table in self.tables["cpu", number].items()
+               if i not in self.ignored}
+        forced: list[str | None] = []
         moved: dict[str, list[list[int]]] = {"in": [], "out": []}
         for event in events:
-            assert event.request is not None or event.kind not in (Kind.SWAPPED_IN,)
-            if event.kind is Kind.SWAPPED_OUT and event.request is not None:
-                old = self.tables["gpu", number - 1][event.request]
-                new = self.tables["cpu", number][event.request]
-                moved["out"] += [list(pair) for pair in zip(old, new, strict=False)]
-            if event.kind is Kind.SWAPPED_IN and event.request is not None:
-                old = self.tables["cpu", number - 1][event.request]
-                new = self.tables["gpu", number][event.request]
-                moved["in"] += [list(pair) for pair in zip(old, new, strict=False)]
+            by_priority = event.cause is not None and event.cause.limit is Limit.PRIORITY
+            if by_priority:  # and the engine forgets to hand these blocks to the worker
+                forced.append(trace.request_id(event.request))
+            elif event.kind is Kind.SWAPPED_OUT:
+                moved["out"] += self._moves(event.request, ("gpu", number - 1), ("cpu", number))
+            elif event.kind is Kind.SWAPPED_IN:
+                moved["in"] += self._moves(event.request, ("cpu", number - 1), ("gpu", number))
         for key, value in (("priority_preempted", forced), ("cpu_block_tables", cpu),
                            ("blocks_to_swap_in", moved["in"]),
                            ("blocks_to_swap_out", moved["out"])):
             if value:
                 step[key] = value
+
+    def _moves(self, request: int | None, source: tuple[str, int], target: tuple[str, int],
+               ) -> list[list[int]]:
+        """Pairs [from, to] in table order; a table just swapped in may have grown by one."""
+        assert request is not None, "a swap concerns one request"
+        old, new = self.tables[source][request], self.tables[target][request]
+        return [list(pair) for pair in zip(old, new, strict=False)]
 
     def _add_caching(self, step: Step, events: list[Event]) -> None:
         admitted = {e.request for e in events if e.kind is Kind.ADMITTED}
