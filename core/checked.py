@@ -15,9 +15,10 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-Rule = tuple[tuple[str, ...], Callable[..., bool], str]
-"""Fields, a predicate over their values, and what to say if it does not hold; the first field is
-the one to change."""
+Rule = tuple[tuple[str, ...], Callable[..., bool], str | Callable[..., str]]
+"""Fields, a predicate over their values, and what to say where it does not hold: text or a function
+of them that gives one. The first field is the one to change. A field of which only a part is wrong
+is handed over as it was given."""
 
 Count = Annotated[int, Field(strict=True)]
 
@@ -47,12 +48,14 @@ class Checked(BaseModel):
             defaults = {name: field.default for name, field in cls.model_fields.items()}
             values = {**defaults, **data}
             for item in error.errors(include_url=False):
-                if item["loc"]:
+                if len(item["loc"]) == 1:
                     values.pop(str(item["loc"][0]), None)
         for fields, holds, text in cls.rules():
-            if all(name in values for name in fields) and not holds(*(values[n] for n in fields)):
-                told = {"field": fields[0], "value": values[fields[0]]}
-                rule = PydanticCustomError("rule", "{rule}", {**told, "rule": text})
+            given = [values[name] for name in fields if name in values]
+            if len(given) == len(fields) and not holds(*given):
+                says = text if isinstance(text, str) else text(*given)
+                told = {"field": fields[0], "value": given[0], "rule": says}
+                rule = PydanticCustomError("rule", "{rule}", told)
                 problems.append(InitErrorDetails(type=rule, loc=(), input=values[fields[0]]))
         if problems:
             raise ValidationError.from_exception_data(cls.__name__, problems)
