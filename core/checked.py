@@ -16,9 +16,9 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Rule = tuple[tuple[str, ...], Callable[..., bool], str | Callable[..., str]]
-"""Fields, a predicate over their values, and what to say where it does not hold: text or a function
-of them that gives one. The first field is the one to change. A field of which only a part is wrong
-is handed over as it was given."""
+"""Fields, a predicate over their values, and what to say where it does not hold: text, or a
+function of them that gives one. The first field is the one to change. A field of which only a part
+is wrong is handed over as it was given."""
 
 Count = Annotated[int, Field(strict=True)]
 
