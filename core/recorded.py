@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from core.scenario import Scenario
 from core.schedulers import schedulers
-from core.schedulers.vllm_v1_support import frontend_would_reject, startup_would_reject
+from core.schedulers.vllm_v1_checks import frontend_would_reject, startup_would_reject
 from core.trace import Event, Kind, Limit, Outcome, QueueEdit, State, Trace
 
 ENGINES = {"v0": "vllm 0.6.6.post1 V0", "v1": "vllm 0.33.0 V1"}

@@ -6,8 +6,9 @@ No clock, no random source, no file, no print: the same Scenario gives the same 
 from __future__ import annotations
 
 import inspect
-from collections import deque
 
+from core.arrivals import Arrivals, arrivals
+from core.clock import SecondsClock
 from core.engine import Engine, EngineDied
 from core.faults import Fault, ScenarioError
 from core.recorder import Recorder
@@ -49,38 +50,67 @@ def simulate(scenario: Scenario) -> Trace:
     scheduler_class = schedulers()[scenario.scheduler]
     record = Recorder(inspect.getfile(scheduler_class))
     scheduler = scheduler_class(scenario.config, record)
+    if scheduler.needs_true_length:
+        scheduler.true_lengths = {r.request_id: r.output_len for r in scenario.requests}
     sequences = [Sequence(i, request) for i, request in enumerate(scenario.requests)]
-    end = _run(scenario, scheduler, record, sequences)
+    clock = None
+    if scenario.clock == "seconds":
+        assert scenario.machine is not None, "checked: the clock in seconds has a machine"
+        clock = SecondsClock(scenario.machine, scenario.config.block_size)
+    end = _run(scenario, scheduler, record, sequences, clock)
     _close(scheduler, record, sequences, end)
     return Trace(scenario, end, record.steps, record.events, record.spans, record.leases,
-                 record.edits, [_request_row(seq) for seq in sequences])
+                 record.edits, [_request_row(seq) for seq in sequences],
+                 clock and clock.starts, clock and clock.durations)
 
 
 def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
-         sequences: list[Sequence]) -> End:
+         sequences: list[Sequence], clock: SecondsClock | None) -> End:
     """Step until the run ends."""
-    arrival_step = [request.arrival_step for request in scenario.requests]
-    to_come = deque(sorted(sequences, key=lambda seq: arrival_step[seq.index]))
+    to_come = arrivals(scenario, sequences)
+    in_seconds = scenario.arrives_in_seconds
     targets = [request.output_len for request in scenario.requests]
     idle = 0
     while to_come or scheduler.waiting or scheduler.running or scheduler.swapped:
         step = record.step
         if step >= scenario.max_steps:
             return End(Outcome.STEP_LIMIT, step)
-        while to_come and arrival_step[to_come[0].index] == step:
-            scheduler.arrive(to_come.popleft())
+        if clock:
+            if in_seconds and to_come and _has_to_wait(scheduler, clock):
+                clock.jump(to_come[0][0])
+            scheduler.now = clock.now
+        else:
+            scheduler.now = step
+        _let_arrive(scheduler, to_come, scheduler.now if in_seconds else step)
         try:
             scheduled = scheduler.schedule()
         except EngineDied as death:
             record.event(Kind.ABORTED, death.request, cause=death.cause)
             return End(Outcome.ABORTED, step, death.cause, death.request.index, str(death))
         record.scheduled(scheduled)
+        if clock:
+            clock.spend(scheduled, record)
         record.close_step(_step_row(scheduler, record, len(scheduled)))
         _process_outputs(scheduler, record, scheduled, targets)
         idle = 0 if scheduled or to_come else idle + 1
         if idle == STUCK_AFTER:
             return _stuck(record)
     return End(Outcome.FINISHED, record.step)
+
+
+def _has_to_wait(scheduler: Engine, clock: SecondsClock) -> bool:
+    """Whether nothing can happen before the next arrival: nobody is there, or nobody moves."""
+    nobody = not (scheduler.waiting or scheduler.running or scheduler.swapped)
+    return nobody or clock.num_empty >= STUCK_AFTER
+
+
+def _let_arrive(scheduler: Engine, to_come: Arrivals, until: float) -> None:
+    """Whoever is to come by then joins the waiting queue."""
+    while to_come and to_come[0][0] <= until:
+        seq = to_come.popleft()[1]
+        seq.arrived = True
+        seq.state_since = scheduler.record.step
+        scheduler.arrive(seq)
 
 
 def _process_outputs(scheduler: Engine, record: Recorder, scheduled: list[Sequence],
@@ -109,8 +139,10 @@ def _step_row(scheduler: Engine, record: Recorder, num_scheduled: int) -> StepRo
 
 
 def _stuck(record: Recorder) -> End:
-    """The run cannot go on; the last decision with a cause says who blocks it and why."""
-    blocker = next((e for e in reversed(record.events) if e.cause), None)
+    """The run cannot go on; the last step's first refusal says who blocks it and why."""
+    refusal = record.steps[-1].refusal
+    blocker = (next((e for e in reversed(record.events) if e.cause), None) if refusal is None
+               else record.events[refusal])
     if blocker is None:
         return End(Outcome.STUCK, record.step)
     return End(Outcome.STUCK, record.step, blocker.cause, blocker.request)
@@ -121,8 +153,8 @@ def _close(scheduler: Engine, record: Recorder, sequences: list[Sequence], end: 
     if end.outcome is Outcome.ABORTED:  # the step that died has no row, but is on the picture
         record.step += 1
     for seq in sequences:
-        if seq.arrival_time >= record.step:
-            continue  # had not arrived yet
+        if not seq.arrived:
+            continue
         unfinished = seq.state not in (State.FINISHED, State.IGNORED)
         record.lease("gpu", seq, seq.block_table, seq.block_since)
         record.lease("cpu", seq, seq.cpu_blocks, seq.cpu_since, seq.num_swapped_blocks is not None)

@@ -55,15 +55,14 @@ class Scheduler(V1Engine):
 
     def next_chunk(self, seq: Sequence) -> int:
         """Tokens that a request gets in the middle of its prompt; 0 if something holds it up."""
-        longest = self.config.max_model_len - 1  # there must be room for the next token
-        behind = seq.num_tokens - seq.num_computed_tokens
-        cause = self.interval.hold
-        if not cause and seq.num_computed_tokens >= longest:
-            cause = Cause(Limit.MODEL_LEN, seq.num_tokens, longest)
-        if cause:
-            self.refuse(seq, cause, "running")
+        computed, longest = seq.num_computed_tokens, self.config.max_model_len - 1
+        if self.interval.hold:
+            self.refuse(seq, self.interval.hold, "running")
             return 0
-        return min(behind, self.chunk_cap, self.tokens_left, longest - seq.num_computed_tokens)
+        if computed >= longest:  # no room for the next token: it sits here for ever
+            self.refuse(seq, Cause(Limit.MODEL_LEN, seq.num_tokens, longest), "running")
+            return 0
+        return min(seq.num_tokens - computed, self.chunk_cap, self.tokens_left, longest - computed)
 
     def make_room(self, seq: Sequence, num_tokens: int) -> bool:
         """Take the blocks for so many more tokens; whoever has to go for that, goes."""
@@ -83,7 +82,7 @@ class Scheduler(V1Engine):
     def send_back(self, victim: Sequence, cause: Cause) -> None:
         """The victim loses its blocks and, if it has been served in this step, its tokens."""
         if victim in self.scheduled:
-            self.take_back(victim)
+            self.take_back(victim, cause)
         self.running.remove(victim)
         self.preempt(victim, cause)
         self.victims.append(victim)
@@ -95,36 +94,40 @@ class Scheduler(V1Engine):
     # -- then waiting (5) --------------------------------------------------------------------
 
     def serve_waiting(self) -> None:
-        """Let in from the front; nobody passes one that is held up."""
-        while self.waiting:
-            seq = self.waiting[0]
-            if cause := self.nothing_left() or self.let_in(seq):
-                self.refuse(seq, cause, "waiting")
-                break
+        """Let in from the front, until one is held up: nobody passes it."""
+        while self.waiting and self.let_in(self.waiting[0]):
+            pass
         self.interval.waiting_was_served(left=bool(self.waiting))
 
-    def let_in(self, seq: Sequence) -> Cause | None:
-        """Let the head of the waiting queue run, or say why not."""
+    def let_in(self, seq: Sequence) -> bool:
+        """Whether the head of the waiting queue can run now; if so, it does."""
+        if cause := self.nothing_left():
+            return self.turn_away(seq, cause)
         hits = self.cache.look_up(seq) if self.cache else []
         cached = len(hits) * self.config.block_size
         behind = seq.num_tokens - cached
         if behind > 1 and self.interval.hold:
-            return self.interval.hold
+            return self.turn_away(seq, self.interval.hold)
         num_tokens = min(behind, self.chunk_cap)
         if num_tokens > self.tokens_left and not self.config.enable_chunked_prefill:
-            return Cause(Limit.CHUNKED_PREFILL, num_tokens, self.tokens_left)
+            cause = Cause(Limit.CHUNKED_PREFILL, num_tokens, self.tokens_left)
+            return self.turn_away(seq, cause)
         num_tokens = min(num_tokens, self.tokens_left)
         if cause := self.no_room(seq, hits, cached + num_tokens):
-            return cause
+            return self.turn_away(seq, cause)
 
-        self.waiting.popleft()
+        self.start(self.waiting.popleft(), hits, num_tokens)
+        return True
+
+    def start(self, seq: Sequence, hits: list[int], num_tokens: int) -> None:
+        """The request runs: its table is what the cache has of it, and new blocks."""
+        cached = len(hits) * self.config.block_size
         self.admit(seq)
         self.running.append(seq)
         if self.cache:
             self.cache.adopt(seq, hits)
         self.blocks.grow(seq, self.blocks_up_to(cached + num_tokens) - len(hits))
         self.give(seq, num_tokens, cached)
-        return None
 
     def no_room(self, seq: Sequence, hits: list[int], end: int) -> Cause | None:
         """None if the blocks up to token ``end`` are free; with scheduler_reserve_full_isl, those
@@ -144,7 +147,7 @@ class Scheduler(V1Engine):
             return Cause(Limit.GPU_BLOCKS, chunk, free)
         if needed > free:
             return Cause(Limit.FULL_ISL, needed, free)
-        return Cause(Limit.WATERMARK, needed + kept, free)
+        return Cause(Limit.WATERMARK, needed, max(free - kept, 0))
 
     # -- the step's numbers (3) --------------------------------------------------------------
 

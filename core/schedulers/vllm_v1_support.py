@@ -1,4 +1,4 @@
-"""What V1's scheduler stands on: its knobs, its memory, the moves of a request, the checks before.
+"""What V1's scheduler stands on: its knobs, its memory, the moves of a request.
 
 The decisions are in vllm_v1.py. Numbers in parentheses are sections of golden/v1.
 """
@@ -15,7 +15,7 @@ from core.engine import Engine, SchedulingBudget
 from core.faults import Fault
 from core.prefix_v1 import PrefixBlocks
 from core.recorder import Recorder
-from core.scenario import EngineConfig, Scenario
+from core.scenario import EngineConfig
 from core.sequence import Sequence
 from core.trace import Cause, Kind, Limit, State
 
@@ -83,6 +83,11 @@ class V1Engine(Engine):
             return self.no_token
         return None if len(self.running) < self.budget.seq_budget else self.no_seat
 
+    def turn_away(self, seq: Sequence, cause: Cause) -> bool:
+        """The head of the waiting queue is refused. Always False: it was not let in."""
+        self.refuse(seq, cause, "waiting")
+        return False
+
     def blocks_up_to(self, end: int) -> int:
         """Blocks that hold so many tokens of one request."""
         return blocks_for(min(end, self.config.max_model_len), self.config.block_size)
@@ -109,10 +114,10 @@ class V1Engine(Engine):
             begin = seq.num_computed_tokens + cached
             self.cache.enter(seq, begin, begin + num_tokens)
 
-    def take_back(self, seq: Sequence) -> None:
+    def take_back(self, seq: Sequence, cause: Cause) -> None:
         """The tokens that the request was given in this step go back to the budget (4.4)."""
         num_tokens = seq.num_scheduled_tokens
-        self.record.event(Kind.TAKEN_BACK, seq, num_tokens)
+        self.record.event(Kind.TAKEN_BACK, seq, num_tokens, cause)
         self.budget.used_tokens -= num_tokens
         self.scheduled.remove(seq)
         if seq.state is State.PREFILL:
@@ -165,35 +170,3 @@ class PrefillInterval:
         self._executed += scheduled
         if self._prefilled:
             self._last = self._executed
-
-
-# -- what vLLM checks before the scheduler -------------------------------------------------------
-
-
-def startup_refusal(config: EngineConfig) -> Cause | None:
-    """vLLM does not start if its usable blocks cannot hold one sequence of max_model_len tokens.
-
-    ``needed`` and ``available`` are blocks; block 0 is not usable.
-    """
-    needed, usable = blocks_for(config.max_model_len, config.block_size), config.num_gpu_blocks - 1
-    return Cause(Limit.GPU_BLOCKS, needed, usable) if needed > usable else None
-
-
-def startup_would_reject(scenario: Scenario) -> bool:
-    """Whether vLLM would not start with these knobs; the simulated scheduler runs all the same."""
-    return startup_refusal(scenario.config) is not None
-
-
-def frontend_refusals(scenario: Scenario) -> dict[str, Cause]:
-    """Requests that vLLM's front end refuses: no room for a single token behind the prompt.
-
-    By request id; ``needed`` and ``available`` are tokens, with that one token.
-    """
-    longest = scenario.config.max_model_len
-    return {r.request_id: Cause(Limit.MODEL_LEN, r.prompt_len + 1, longest)
-            for r in scenario.requests if r.prompt_len + 1 > longest}
-
-
-def frontend_would_reject(scenario: Scenario) -> list[str]:
-    """Their ids; the simulated scheduler is given these requests all the same."""
-    return list(frontend_refusals(scenario))
