@@ -7,6 +7,8 @@ with a Cause instead of a bare "false", so that the reason of a refusal is kept 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from core.blocks import BlockManager, StackPool
@@ -56,6 +58,12 @@ class Engine:
     """What it follows, in short: a paper, an engine and its version."""
     breaks: ClassVar[dict[str, str]] = {}
     """Invariants that the modelled algorithm does not keep, each with the reason."""
+    needs_true_length: ClassVar[bool] = False
+    """Whether it is an oracle: told the output lengths, which no real engine can know."""
+    true_lengths: Mapping[str, int] = MappingProxyType({})
+    """For an oracle: the output length of every request, by id. For all others empty."""
+    now: float = 0
+    """When the present step begins, in the unit of ``Sequence.arrival_time``."""
     length_cap: int = sys.maxsize
     """A request also ends when it has so many tokens."""
 

@@ -1,17 +1,20 @@
 """The input of a run: a Scenario is a scheduler's name, the engine's knobs and the requests.
 
 All three models are frozen and validated. Knobs carry vLLM's own names; lengths are in tokens,
-memory in blocks, times in steps. JSON in and out is the identity.
+memory in blocks, times in steps or, with the clock in seconds, in seconds. JSON in and out is the
+identity.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from collections import Counter
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
 from core.checked import Checked, Count, Rule
+from core.cost.machine import Machine
 from core.faults import Fault, ScenarioError, faults_of
 
 
@@ -21,6 +24,9 @@ class Request(Checked):
     request_id: str = Field(min_length=1, max_length=64)
     arrival_step: Count = Field(0, ge=0, le=10_000_000)
     """Step at whose beginning the request joins the waiting queue."""
+    arrival_s: float | None = Field(None, ge=0, le=10_000_000)
+    """In place of arrival_step: it joins at the first step that begins then or later. With the
+    clock in steps, a step counts as a second."""
     prompt_len: Count = Field(ge=1, le=10_000_000)
     """Tokens of the prompt. Left out, it is counted from ``prompt``."""
     output_len: Count = Field(ge=1, le=10_000_000)
@@ -30,6 +36,11 @@ class Request(Checked):
     prefix_id: str | None = Field(None, max_length=64)
     """Requests with the same prefix_id share the first ``prefix_len`` tokens of their prompts."""
     prefix_len: Count = Field(0, ge=0, le=10_000_000)
+    prefix_hashes: tuple[Annotated[Count, Field(ge=0)], ...] = Field((), max_length=1_000_000)
+    """Ids of the prompt's first blocks, as traces hold them: requests with an equal id have equal
+    prompts up to the end of its block."""
+    prefix_hash_block: Count | None = Field(None, ge=1, le=10_000_000)
+    """Tokens that each of prefix_hashes stands for."""
     prompt: str | None = Field(None, max_length=10_000)
     """The prompt as text, one token per character; for small demonstrations."""
 
@@ -45,6 +56,10 @@ class Request(Checked):
         return (
             (("prompt_len", "prompt"), lambda n, text: text is None or n == len(text),
              "must equal the number of characters of prompt (one token per character)"),
+            (("prefix_hashes", "prefix_hash_block", "prompt_len"), _hashes_fit,
+             "needs prefix_hash_block, and at most one id for each block of the prompt"),
+            (("prefix_hashes", "prefix_id"), lambda ids, prefix: not ids or prefix is None,
+             "must be empty where there is a prefix_id: a prompt has one or the other"),
         )
 
 
@@ -106,10 +121,26 @@ class Scenario(Checked):
     requests: tuple[Request, ...] = Field((), max_length=1_000_000)
     max_steps: Count = Field(20_000, ge=1, le=100_000_000)
     """The run is cut off after so many steps."""
+    clock: Literal["step", "seconds"] = "step"
+    """A step lasts one unit, or as long as the machine takes for it."""
+    machine: Machine | None = None
+    """What the clock in seconds runs on."""
 
     @classmethod
     def rules(cls) -> tuple[Rule, ...]:
-        return ((("requests",), _ids_differ, "request ids must differ from each other"),)
+        return (
+            (("requests",), lambda given: not _repeated_ids(given),
+             lambda given: f"ids must differ; repeated: {', '.join(_repeated_ids(given))}"),
+            (("requests",), _one_unit,
+             "arrivals must be all in steps or all in seconds (whoever comes at 0 fits both)"),
+            (("machine", "clock"), lambda machine, clock: clock == "step" or machine is not None,
+             "the clock in seconds needs a machine"),
+        )
+
+    @property
+    def arrives_in_seconds(self) -> bool:
+        """Whether the requests' arrivals are given in seconds."""
+        return any(request.arrival_s is not None for request in self.requests)
 
     @classmethod
     def parse(cls, data: object) -> Scenario:
@@ -141,6 +172,24 @@ class Scenario(Checked):
         return Scenario.parse({**data, "config": {**data.get("config", {}), **knobs}})
 
 
-def _ids_differ(requests: Any) -> bool:
-    ids = [r.request_id if isinstance(r, Request) else r.get("request_id") for r in requests]
-    return len(set(ids)) == len(ids)
+def _hashes_fit(hashes: Any, block: int | None, prompt_len: int) -> bool:
+    """Whether there is a block size if there are ids, and no more ids than begun blocks."""
+    if not hashes or block is None:
+        return not hashes and block is None
+    return len(hashes) <= -(-prompt_len // block)
+
+
+def _repeated_ids(requests: Any) -> list[str]:
+    """Ids that more than one request has, of Requests or of what is to become some."""
+    ids = [r.get("request_id") if isinstance(r, dict) else getattr(r, "request_id", None)
+           for r in requests]
+    counts = Counter(each for each in ids if isinstance(each, str))
+    return [repr(each) for each, count in counts.items() if count > 1]
+
+
+def _one_unit(requests: Any) -> bool:
+    """Whether no arrival is in steps, or none in seconds."""
+    asked = [vars(r) if isinstance(r, Request) else r for r in requests
+             if isinstance(r, (dict, Request))]
+    return not (any(r.get("arrival_step") for r in asked)
+                and any(r.get("arrival_s") is not None for r in asked))

@@ -11,10 +11,11 @@ class Sequence:
 
     __slots__ = (
         "index", "request_id", "priority", "arrival_time", "prompt_len", "prefix_id", "prefix_len",
+        "prefix_hashes", "prefix_hash_block",
         "num_tokens", "num_output_tokens", "num_computed_tokens", "num_scheduled_tokens",
         "num_slots", "hit_len", "block_table", "block_since", "cpu_blocks", "cpu_since",
         "num_swapped_blocks", "last_step",
-        "state", "state_since", "attempt", "span_tokens", "outputs_before",
+        "arrived", "state", "state_since", "attempt", "span_tokens", "outputs_before",
         "first_scheduled_step", "first_token_step", "end_step",
         "num_preemptions", "num_swaps", "total_computed", "total_cached",
     )
@@ -25,10 +26,12 @@ class Sequence:
         self.request_id = request.request_id
         self.priority = request.priority
         self.arrival_time = request.arrival_step + 1e-6 * index
-        """In steps; unique, and increasing with the list within a step."""
+        """In the unit of the arrivals; unique, and increasing with the list within a step."""
         self.prompt_len = request.prompt_len
         self.prefix_id = request.prefix_id
         self.prefix_len = min(request.prefix_len, request.prompt_len) if request.prefix_id else 0
+        self.prefix_hashes = request.prefix_hashes
+        self.prefix_hash_block = request.prefix_hash_block or 1
 
         self.num_tokens = request.prompt_len
         """Prompt and generated tokens."""
@@ -53,6 +56,8 @@ class Sequence:
         self.last_step = -1
         """Step in which it was last scheduled."""
 
+        self.arrived = False
+        """Whether it has joined the waiting queue yet."""
         self.state = State.WAITING
         self.state_since = request.arrival_step
         self.attempt = 0
@@ -76,5 +81,9 @@ class Sequence:
 
         Two prompts agree on their shared prefix and nowhere else; generated tokens are unique.
         """
+        if self.prefix_hashes and end <= self.prompt_len:
+            position = (end - 1) // self.prefix_hash_block
+            if position < len(self.prefix_hashes):
+                return (~self.prefix_hashes[position], end)  # below 0, where no index is
         shared = self.prefix_id is not None and end <= self.prefix_len
         return (self.prefix_id, end) if shared else (self.index, end)  # type: ignore[return-value]

@@ -61,7 +61,7 @@ def simulate(scenario: Scenario) -> Trace:
     _close(scheduler, record, sequences, end)
     return Trace(scenario, end, record.steps, record.events, record.spans, record.leases,
                  record.edits, [_request_row(seq) for seq in sequences],
-                 clock and clock.starts, clock and clock.durations)
+                 clock.starts if clock else None, clock.durations if clock else None)
 
 
 def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
@@ -75,13 +75,12 @@ def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
         step = record.step
         if step >= scenario.max_steps:
             return End(Outcome.STEP_LIMIT, step)
-        if clock:
-            if in_seconds and to_come and _has_to_wait(scheduler, clock):
+        scheduler.now = step
+        if clock and in_seconds:
+            if to_come and _has_to_wait(scheduler, clock):
                 clock.jump(to_come[0][0])
             scheduler.now = clock.now
-        else:
-            scheduler.now = step
-        _let_arrive(scheduler, to_come, scheduler.now if in_seconds else step)
+        _let_arrive(scheduler, to_come)
         try:
             scheduled = scheduler.schedule()
         except EngineDied as death:
@@ -104,9 +103,9 @@ def _has_to_wait(scheduler: Engine, clock: SecondsClock) -> bool:
     return nobody or clock.num_empty >= STUCK_AFTER
 
 
-def _let_arrive(scheduler: Engine, to_come: Arrivals, until: float) -> None:
-    """Whoever is to come by then joins the waiting queue."""
-    while to_come and to_come[0][0] <= until:
+def _let_arrive(scheduler: Engine, to_come: Arrivals) -> None:
+    """Whoever is to come by now joins the waiting queue."""
+    while to_come and to_come[0][0] <= scheduler.now:
         seq = to_come.popleft()[1]
         seq.arrived = True
         seq.state_since = scheduler.record.step

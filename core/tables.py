@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from core.trace import Trace
+from core.trace import Span, State, Trace
 
 EVENT_COLUMNS = ["step", "order", "kind", "request_id", "queue", "num_tokens", "num_cached_tokens",
                  "limit", "needed", "available", "other", "block_id", "source_line"]
@@ -24,8 +24,9 @@ def steps_frame(trace: Trace) -> pd.DataFrame:
         "num_batched_tokens", "num_prefill_tokens", "num_scheduled", "num_running", "num_waiting",
         "num_swapped", "free_gpu_blocks", "free_cpu_blocks", "seqs_used", "refusal"])
     frame.insert(0, "step", range(len(rows)))
-    frame.insert(1, "start_s", pd.Series(range(len(rows)), dtype=float))
-    frame.insert(2, "duration_s", 1.0)
+    starts = range(len(rows)) if trace.starts_s is None else trace.starts_s
+    frame.insert(1, "start_s", pd.Series(starts, dtype=float))
+    frame.insert(2, "duration_s", 1.0 if trace.durations_s is None else trace.durations_s)
     refusals = [None if row.refusal is None else trace.event_rows[row.refusal] for row in rows]
     causes = [None if event is None else event.cause for event in refusals]
     frame = frame.drop(columns="refusal")
@@ -61,10 +62,18 @@ def spans_frame(trace: Trace) -> pd.DataFrame:
     order = sorted(range(len(trace.span_rows)), key=lambda i: (trace.span_rows[i].request, i))
     rows = [
         (trace.request_id(s.request), s.state.value, s.attempt, s.from_step, s.to_step,
-         float(s.from_step), float(s.to_step), s.num_tokens)
+         *_seconds(trace, s), s.num_tokens)
         for s in (trace.span_rows[i] for i in order)
     ]
     return pd.DataFrame.from_records(rows, columns=SPAN_COLUMNS)
+
+
+def _seconds(trace: Trace, span: Span) -> tuple[float, float]:
+    """When a stay began and ended. A request ends with its last step; all else begins steps."""
+    if span.state is State.FINISHED:
+        return (trace.end_s(span.from_step - 1),) * 2
+    start = trace.start_s(span.from_step)
+    return start, trace.end_s(span.to_step - 1) if span.to_step > span.from_step else start
 
 
 def leases_frame(trace: Trace) -> pd.DataFrame:
@@ -82,13 +91,15 @@ def leases_frame(trace: Trace) -> pd.DataFrame:
 def requests_frame(trace: Trace) -> pd.DataFrame:
     """One row per request: what it asked for and what became of it."""
     asked = [
-        (r.request_id, r.arrival_step, r.prompt_len, r.output_len, r.priority, r.prefix_id,
+        (r.request_id, r.arrival_step, r.arrival_s, r.prompt_len, r.output_len, r.priority, r.prefix_id,
          r.prefix_len)
         for r in trace.scenario.requests
     ]
-    columns = ["request_id", "arrival_step", "prompt_len", "output_len", "priority", "prefix_id",
-               "prefix_len"]
+    columns = ["request_id", "arrival_step", "arrival_s", "prompt_len", "output_len", "priority",
+               "prefix_id", "prefix_len"]
     frame = pd.DataFrame.from_records(asked, columns=columns)
+    if trace.scenario.arrives_in_seconds:
+        frame["arrival_step"] = _counts(None for _ in asked)
     rows = trace.request_rows
     frame["outcome"] = [row.state.value for row in rows]
     for name in ("num_output_tokens", "first_scheduled_step", "first_token_step", "end_step",

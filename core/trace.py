@@ -221,11 +221,32 @@ class Trace:
     lease_rows: list[TableLease]
     queue_edits: list[QueueEdit]
     request_rows: list[RequestRow]
+    starts_s: list[float] | None = None
+    """With the clock in seconds: when each step began. With the clock in steps, None."""
+    durations_s: list[float] | None = None
+    """With the clock in seconds: how long each step took."""
 
     @property
     def num_steps(self) -> int:
         """Steps that were completed."""
         return len(self.step_rows)
+
+    def start_s(self, step: int) -> float:
+        """When the step began; the end of the run for the step behind the last. With the clock in
+        steps it is the step's number."""
+        if self.starts_s is None:
+            return float(step)
+        return self.starts_s[step] if step < len(self.starts_s) else self.end_s(step - 1)
+
+    def end_s(self, step: int) -> float:
+        """When the step was over; the end of the run for steps behind the last, its beginning for
+        steps before the first."""
+        if self.starts_s is None or self.durations_s is None:
+            return float(step + 1)
+        if step < 0 or not self.starts_s:
+            return 0.0
+        last = min(step, len(self.starts_s) - 1)
+        return self.starts_s[last] + self.durations_s[last]
 
     def request_id(self, index: int | None) -> str | None:
         """The id of the request at this position of the scenario's list."""
