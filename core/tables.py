@@ -91,8 +91,8 @@ def leases_frame(trace: Trace) -> pd.DataFrame:
 def requests_frame(trace: Trace) -> pd.DataFrame:
     """One row per request: what it asked for and what became of it."""
     asked = [
-        (r.request_id, r.arrival_step, r.arrival_s, r.prompt_len, r.output_len, r.priority, r.prefix_id,
-         r.prefix_len)
+        (r.request_id, r.arrival_step, r.arrival_s, r.prompt_len, r.output_len, r.priority,
+         r.prefix_id, r.prefix_len)
         for r in trace.scenario.requests
     ]
     columns = ["request_id", "arrival_step", "arrival_s", "prompt_len", "output_len", "priority",
