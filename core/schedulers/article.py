@@ -26,7 +26,7 @@ from core.trace import Cause, Limit
 
 
 class Scheduler(ArticleEngine):
-    """The article's scheduler, as printed (sections 2 and 3)."""
+    """Article, as printed (sections 2 and 3)."""
 
     breaks: ClassVar[dict[str, str]] = {
         "running_within_seq_budget": "slip 2: running requests are not counted as sequences, so a"

@@ -20,7 +20,7 @@ from core.trace import Cause, Limit
 
 
 class Scheduler(ArticleEngine):
-    """The article's scheduler, its slips mended."""
+    """Article, repaired."""
 
     def schedule(self) -> list[Sequence]:
         self.run_scheduling_cycle()

@@ -1,0 +1,21 @@
+"""The frame of the dashboard: page config, navigation, the shared sidebar. Then the page runs."""
+
+import streamlit as st
+
+from pages.ui import frame, sidebar, state
+
+st.set_page_config(page_title="vLLM scheduler theatre", page_icon="pages/ui/icon.png", layout="wide")
+frame.enter_frame()
+PAGES = {
+    "run": st.Page("pages/run.py", title="The run", icon=":material/play_circle:", default=True),
+    "tables": st.Page("pages/tables.py", title="Tables and downloads", icon=":material/table:"),
+    "about": st.Page("pages/about.py", title="About", icon=":material/info:"),
+}
+page = st.navigation(list(PAGES.values()), position="top")
+if (wanted := frame.wanted_page()) in PAGES:
+    st.switch_page(PAGES[wanted])
+state.start()
+state.keep()
+sidebar.show()
+state.write_url()
+page.run()

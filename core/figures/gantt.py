@@ -1,0 +1,128 @@
+"""Each request's state over time: one row per request, one bar per stay."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from core.figures.theme import LOOKS, look_of
+from core.trace import State, Trace
+
+MAX_LETTERED = 60
+"""With more requests than this the rows are too low for letters in the bars."""
+
+
+class Bar(NamedTuple):
+    """A stay of a request in a state, in steps."""
+
+    row: int
+    start: int
+    length: int
+    num_tokens: int
+    attempt: int
+
+
+def gantt_bars(trace: Trace) -> dict[str, list[Bar]]:
+    """The bars of each look, in LOOKS' order. Stays of no length (the ends) are left out."""
+    bars: dict[str, list[Bar]] = defaultdict(list)
+    for span in trace.span_rows:
+        length = span.to_step - span.from_step
+        if length > 0:
+            bars[look_of(span.state, span.attempt)].append(
+                Bar(span.request, span.from_step, length, span.num_tokens, span.attempt)
+            )
+    return {look: bars[look] for look in LOOKS if bars[look]}
+
+
+def gantt_ends(trace: Trace) -> list[tuple[int, int]]:
+    """Row and step of every request that was ignored."""
+    return [(s.request, s.from_step) for s in trace.span_rows if s.state is State.IGNORED]
+
+
+def plot_gantt(trace: Trace, *, height: int = 340) -> go.Figure:
+    """A Gantt chart of the whole run.
+
+    Args:
+        trace: A finished run.
+        height: In pixels.
+    """
+    figure = go.Figure(layout=_layout(trace, height))
+    lettered = len(trace.scenario.requests) <= MAX_LETTERED
+    ids = [request.request_id for request in trace.scenario.requests]
+    for look, bars in gantt_bars(trace).items():
+        figure.add_trace(_bars(look, bars, ids, lettered))
+    if ends := gantt_ends(trace):
+        figure.add_trace(_ends(ends, ids))
+    return figure
+
+
+def gantt_alt(trace: Trace) -> str:
+    """The chart in words, for those who cannot see it."""
+    rows = trace.request_rows
+    finished = sum(row.state is State.FINISHED for row in rows)
+    preempted = sum(row.num_preemptions for row in rows)
+    swapped = sum(row.num_swaps for row in rows)
+    return (f"Gantt chart of {len(rows)} requests over {trace.num_steps} steps: {finished} finish,"
+            f" {preempted} preemptions by recompute, {swapped} by swapping.")
+
+
+def _bars(look: str, bars: list[Bar], ids: list[str], lettered: bool) -> go.Bar:
+    name, letter, color, hatch = LOOKS[look]
+    marker: dict[str, object] = {"color": color, "line": {"width": 0}}
+    if hatch:
+        marker["pattern"] = {"shape": hatch, "fgcolor": "rgba(255,255,255,.65)", "size": 6,
+                             "solidity": 0.25, "fillmode": "overlay"}
+    still = {"marker": {"opacity": 1}}
+    return go.Bar(
+        orientation="h", name=name, width=0.82, marker=marker,
+        y=[b.row for b in bars], base=[b.start for b in bars], x=[b.length for b in bars],
+        customdata=[(b.row, ids[b.row], b.start + b.length - 1, b.num_tokens, b.length)
+                    for b in bars],
+        hovertemplate=f"<b>%{{customdata[1]}}</b> {name}<br>steps %{{base}} to %{{customdata[2]}}"
+                      " (%{customdata[4]})<br>%{customdata[3]} tokens<extra></extra>",
+        text=[letter] * len(bars) if lettered else None,
+        textposition="inside", insidetextanchor="middle", textangle=0,
+        insidetextfont={"color": "#14181d" if look == "waiting" else "#ffffff", "size": 11},
+        selected=still, unselected=still,
+    )
+
+
+def _ends(ends: list[tuple[int, int]], ids: list[str]) -> go.Scatter:
+    name, _, color, _ = LOOKS["ignored"]
+    still = {"marker": {"opacity": 1}}
+    return go.Scatter(
+        mode="markers", name=name, y=[row for row, _ in ends], x=[step + 0.5 for _, step in ends],
+        marker={"symbol": "x", "size": 10, "color": color, "line": {"width": 1, "color": "#fff"}},
+        customdata=[(row, ids[row]) for row, _ in ends],
+        hovertemplate="<b>%{customdata[1]}</b> ignored<extra></extra>",
+        selected=still, unselected=still,
+    )
+
+
+def _layout(trace: Trace, height: int) -> dict[str, object]:
+    requests = trace.scenario.requests
+    count = len(requests)
+    every = max(1, -(-count * 13 // max(height - 70, 1)))
+    shown = range(0, count, every)
+    longest = max((len(r.request_id) for r in requests), default=2)
+    return {
+        "height": height, "barmode": "overlay", "hovermode": "closest", "dragmode": "pan",
+        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": 34, "b": 24},
+        "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0,
+                   "font": {"size": 12},
+                   "itemclick": False, "itemdoubleclick": False},
+        "uniformtext": {"mode": "hide", "minsize": 9},
+        "xaxis": {"range": [0, max(trace.num_steps, 1)], "tickprefix": "step ",
+                  "showtickprefix": "first",
+                  "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
+        "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,
+                  "tickvals": list(shown), "fixedrange": True,
+                  "ticktext": [_short(requests[i].request_id) for i in shown],
+                  "tickfont": {"size": 11}},
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 14 else text[:13] + "…"

@@ -1,0 +1,44 @@
+"""Small things that pages show alike."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from core.presets import Preset, totals
+from core.trace import Trace
+
+STYLE = """<style>
+[data-testid=stMainBlockContainer]{padding:3.1rem 1.4rem 1rem;max-width:none}
+[data-testid=stHeader]{height:2.9rem;min-height:2.9rem}
+[data-testid=stSidebarHeader]{height:2.4rem;margin-bottom:0}
+[data-testid=stSidebarUserContent]{padding-top:0}
+[data-testid=stSidebar] [data-testid=stVerticalBlock]{gap:.55rem}
+.headline{display:flex;gap:1.2rem;align-items:center;margin-bottom:-.4rem}
+.headline p{flex:1;margin:0;font-size:.88rem;line-height:1.3}
+.headline dl{display:flex;gap:.9rem;margin:0}
+.headline dt{font-size:.72rem;opacity:.75;white-space:nowrap;font-weight:400}
+.headline dd{font-size:1.12rem;font-weight:600;margin:0;font-variant-numeric:tabular-nums;white-space:nowrap}
+@media (max-width:900px){.headline{flex-wrap:wrap}.headline p{flex-basis:100%}}
+</style>"""
+
+
+def headline(preset: Preset, trace: Trace) -> None:
+    """The lesson of the preset and the five numbers of the run."""
+    numbers = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+                      for name, value in five_numbers(trace))
+    st.html(f"{STYLE}<div class='headline'><p><b>{escape(preset.title)}.</b> "
+            f"{escape(preset.lesson)} <i>{escape(preset.look_for)}</i></p><dl>{numbers}</dl></div>")
+
+
+def five_numbers(trace: Trace) -> list[tuple[str, str]]:
+    """What one looks at first."""
+    found = totals(trace)
+    return [
+        ("steps", f"{found['num_steps']:,}"),
+        ("finished", f"{found['num_finished']} of {len(trace.request_rows)}"),
+        ("recomputed", f"{found['num_preemptions']:,} ×"),
+        ("swapped out", f"{found['num_swaps']:,} ×"),
+        ("tokens computed", f"{found['num_computed_tokens']:,}"),
+    ]

@@ -1,0 +1,179 @@
+"""A Trace as one compressed block of bytes for the theatre: a JSON header and typed arrays.
+
+Only changes travel: leases of blocks, queue edits, stays, decisions and one row of numbers per step.
+The browser replays them forwards and backwards (timeline.js).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import struct
+import zlib
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.explain import end_sentence, templates
+from core.figures.theme import LOOKS, look_of, owner_color
+from core.schedulers import schedulers
+from core.trace import Kind, Limit, Outcome, StepRow, Trace
+
+NONE = 0xFFFF_FFFF
+QUEUES = ("waiting", "running", "swapped", "scheduled")
+
+Columns = dict[str, np.ndarray]
+
+
+def pack(trace: Trace, extras: dict[str, Any] | None = None) -> bytes:
+    """The whole run for the browser.
+
+    Args:
+        trace: A finished run.
+        extras: Further entries of the header, such as the phenomena.
+
+    Returns:
+        zlib-compressed: uint32 length of the header, uint32 zero, header (JSON), arrays (uint32).
+    """
+    sections: Columns = {}
+    for device in ("gpu", "cpu"):
+        sections |= _leases(trace, device)
+    sections |= _queue_edits(trace)
+    sections |= _events(trace)
+    sections |= _spans(trace)
+    sections |= _rows(trace)
+    header = _header(trace) | (extras or {})
+    blobs, table, offset = [], {}, 0
+    for name, column in sections.items():
+        data = np.ascontiguousarray(column, dtype=np.uint32).tobytes()
+        table[name] = [offset, len(data) // 4]
+        blobs.append(data)
+        offset += len(data)
+    header["sections"] = table
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return zlib.compress(struct.pack("<II", len(text), 0) + text + b"".join(blobs), 1)
+
+
+def num_shown_steps(trace: Trace) -> int:
+    """Steps on the picture: a step in which the engine died has no row but is shown."""
+    return max(trace.num_steps + (trace.end.outcome is Outcome.ABORTED), 1)
+
+
+def _header(trace: Trace) -> dict[str, Any]:
+    scenario, config = trace.scenario, trace.scenario.config
+    scheduler = schedulers()[scenario.scheduler]
+    source = Path(inspect.getfile(scheduler))
+    return {
+        "steps": num_shown_steps(trace),
+        "ids": [r.request_id for r in scenario.requests],
+        "promptLens": [r.prompt_len for r in scenario.requests],
+        "outputLens": [r.output_len for r in scenario.requests],
+        "arrivals": [r.arrival_step for r in scenario.requests],
+        "priorities": [r.priority for r in scenario.requests],
+        "colors": [owner_color(i) for i in range(min(len(scenario.requests), 40))],
+        "looks": {name: look._asdict() for name, look in LOOKS.items()},
+        "lookNames": list(LOOKS),
+        "kinds": [kind.value for kind in Kind],
+        "limits": [limit.value for limit in Limit],
+        "queues": QUEUES,
+        "gpuBlocks": config.num_gpu_blocks, "cpuBlocks": config.num_cpu_blocks,
+        "blockSize": config.block_size,
+        "tokenBudget": config.max_num_batched_tokens,
+        "seqBudget": config.max_num_seqs,
+        "reserve": int(config.watermark * config.num_gpu_blocks),
+        "interval": config.prefill_schedule_interval,
+        "outcome": trace.end.outcome.value,
+        "ending": end_sentence(trace),
+        "templates": templates(),
+        "words": {key.removeprefix("theatre."): text for key, text in templates().items()
+                  if key.startswith("theatre.")},
+        "file": f"core/schedulers/{source.name}",
+        "source": source.read_text("utf-8").splitlines(),
+    }
+
+
+def _leases(trace: Trace, device: str) -> Columns:
+    """Every stay of a block with a holder that the picture can show, in order of its beginning."""
+    tables = [lease for lease in trace.lease_rows if lease.device == device]
+    sizes = [len(lease.blocks) for lease in tables]
+    block, since = (np.fromiter(chain.from_iterable(part), dtype=np.uint32, count=sum(sizes))
+                    for part in ((t.blocks for t in tables), (t.since for t in tables)))
+    per_table = ((t.request, t.to_step, int(t.compressed)) for t in tables)
+    owner, until, flag = np.repeat(np.array(list(per_table), dtype=np.uint32).reshape(-1, 3),
+                                   sizes, axis=0).T
+    position = np.concatenate([np.arange(size) for size in sizes] or [np.arange(0)])
+    order = np.argsort(since, kind="stable")
+    order = order[(since < until)[order]]
+    columns = {"Block": block, "Owner": owner, "Position": position, "From": since, "To": until,
+               "Compressed": flag}
+    return {device + name: column[order] for name, column in columns.items()}
+
+
+def _queue_edits(trace: Trace) -> Columns:
+    edits = trace.queue_edits
+    inserted = [i for edit in edits for i in edit.inserted]
+    return {
+        "editStep": _column(e.step for e in edits),
+        "editQueue": _column(QUEUES.index(e.queue) for e in edits),
+        "editPosition": _column(e.position for e in edits),
+        "editRemoved": _column(e.removed for e in edits),
+        "editCount": _column(len(e.inserted) for e in edits),
+        "editInserted": _column(inserted),
+    }
+
+
+def _events(trace: Trace) -> Columns:
+    events = trace.event_rows
+    index = {r.request_id: i for i, r in enumerate(trace.scenario.requests)}
+    kinds, limits = list(Kind), list(Limit)
+    causes = [e.cause for e in events]
+    return {
+        "eventStep": _column(e.step for e in events),
+        "eventKind": _column(kinds.index(e.kind) for e in events),
+        "eventRequest": _column(e.request for e in events),
+        "eventTokens": _column(e.num_tokens for e in events),
+        "eventCached": _column(e.num_cached_tokens for e in events),
+        "eventLine": _column(e.line for e in events),
+        "eventQueue": _column(None if e.queue is None else QUEUES.index(e.queue) for e in events),
+        "eventBlock": _column(e.block_id for e in events),
+        "eventLimit": _column(None if c is None else limits.index(c.limit) for c in causes),
+        "eventNeeded": _column(None if c is None else c.needed for c in causes),
+        "eventAvailable": _column(None if c is None else c.available for c in causes),
+        "eventOther": _column(None if c is None or c.other is None else index.get(c.other)
+                              for c in causes),
+    }
+
+
+def _spans(trace: Trace) -> Columns:
+    spans, looks = trace.span_rows, list(LOOKS)
+    kept = [s for s in spans if s.state.value != "finished"]
+    return {
+        "spanRequest": _column(s.request for s in kept),
+        "spanLook": _column(looks.index(look_of(s.state, s.attempt)) for s in kept),
+        "spanFrom": _column(s.from_step for s in kept),
+        "spanTo": _column(s.to_step for s in kept),
+        "spanTokens": _column(s.num_tokens for s in kept),
+    }
+
+
+def _rows(trace: Trace) -> Columns:
+    rows = list(trace.step_rows)
+    if not rows:
+        config = trace.scenario.config
+        rows = [StepRow(0, 0, 0, 0, 0, 0, config.num_gpu_blocks, config.num_cpu_blocks, 0, None)]
+    rows += rows[-1:] * (num_shown_steps(trace) - len(rows))
+    return {
+        "tokens": _column(r.num_batched_tokens for r in rows),
+        "prefillTokens": _column(r.num_prefill_tokens for r in rows),
+        "seqs": _column(r.seqs_used for r in rows),
+        "freeGpu": _column(r.free_gpu_blocks for r in rows),
+        "freeCpu": _column(r.free_cpu_blocks for r in rows),
+    }
+
+
+def _column(values: Iterable[int | None]) -> np.ndarray:
+    return np.fromiter((NONE if v is None else v for v in values), dtype=np.uint32)

@@ -1,0 +1,183 @@
+// What the step did: the queues as lanes of chips, the budgets as bars, the decisions as sentences.
+
+const LANES = ['waiting', 'running', 'swapped'];
+const CHIP = { left: 78, width: 60, height: 27, gap: 3 };
+
+class Lanes {
+  constructor(root, stage) {
+    this.root = root;
+    this.stage = stage;
+    this.chips = new Map();
+    this.layer = root.querySelector('.lanes');
+    this.layer.onclick = (e) => { const chip = e.target.closest('.chip'); if (chip) stage.select(+chip.dataset.request); };
+    this.layer.onpointerover = (e) => { const chip = e.target.closest('.chip'); stage.setHover(chip ? +chip.dataset.request : -1); };
+    this.layer.onpointerleave = () => stage.setHover(-1);
+  }
+  load() {
+    for (const chip of this.chips.values()) chip.remove();
+    this.chips.clear();
+    this.place();
+  }
+  // As many rows as the fullest moment of the run needs, at most two (one for the swapped).
+  place() {
+    const { run } = this.stage, perRow = this.perRow(), rows = (lane) => Math.ceil(Math.max(1, run.longest[lane]) / perRow);
+    this.rows = { waiting: Math.min(2, rows('waiting')), running: Math.min(2, rows('running')), swapped: run.cpu.size ? 1 : 0 };
+    let top = 0;
+    this.tops = {};
+    for (const lane of LANES) {
+      const head = this.layer.querySelector(`[data-lane=${lane}]`), height = this.rows[lane] * (CHIP.height + CHIP.gap);
+      this.tops[lane] = top;
+      head.style.display = height ? '' : 'none';
+      head.classList.toggle('low', this.rows[lane] < 2);
+      head.style.top = `${top}px`; head.style.height = `${height - 2}px`;
+      if (height) top += height + 3;
+    }
+    this.layer.style.height = `${top}px`;
+  }
+  perRow() {
+    return Math.max(1, Math.floor((this.layer.clientWidth - CHIP.left) / (CHIP.width + CHIP.gap)));
+  }
+  show(animated) {
+    const { run } = this.stage, perRow = this.perRow();
+    const seen = new Set();
+    this.layer.classList.toggle('moving', animated);
+    for (const lane of LANES) {
+      const queue = run.queues.get(lane), room = perRow * this.rows[lane];
+      const shown = queue.length > room ? room - 1 : queue.length;
+      const head = this.layer.querySelector(`[data-lane=${lane}]`);
+      head.querySelector('span').textContent = queue.length;
+      head.querySelector('em').textContent = queue.length > shown && this.rows[lane] ? `+${queue.length - shown} more` : '';
+      for (let k = 0; k < shown; k++) {
+        seen.add(queue[k]);
+        const x = CHIP.left + (k % perRow) * (CHIP.width + CHIP.gap);
+        this.chip(queue[k], lane, x, this.tops[lane] + Math.floor(k / perRow) * (CHIP.height + CHIP.gap));
+      }
+    }
+    for (const [request, chip] of this.chips) if (!seen.has(request)) { chip.remove(); this.chips.delete(request); }
+  }
+  chip(request, lane, x, y) {
+    const { run } = this.stage;
+    let chip = this.chips.get(request);
+    if (!chip) {
+      chip = document.createElement('button');
+      chip.className = 'chip'; chip.tabIndex = -1; chip.dataset.request = request;
+      chip.style.setProperty('--c', run.color(request));
+      chip.innerHTML = `<span class="name"></span><span class="badge"></span><span class="bar-track"><i></i></span>`;
+      chip.querySelector('.name').textContent = run.h.ids[request];
+      this.layer.appendChild(chip);
+      this.chips.set(request, chip);
+    }
+    chip.style.transform = `translate(${x}px,${y}px)`;
+    const mark = this.badge(request, lane), done = this.done(request);
+    const badge = chip.querySelector('.badge'), bar = chip.querySelector('i');
+    if (badge.textContent !== mark.text) badge.textContent = mark.text;
+    badge.className = `badge ${mark.kind}`;
+    bar.style.width = `${Math.round(done.share * 100)}%`;
+    bar.className = done.look;
+    chip.title = `${run.h.ids[request]}: ${done.text}. ${mark.title}`;
+    chip.classList.toggle('focus', this.stage.focus() === request);
+  }
+  done(request) {
+    const { run } = this.stage, { outputs, prompt } = run.progress(request, run.t), total = run.h.outputLens[request];
+    const look = run.lookAt(request, run.t);
+    if (look === 'prefill' && prompt < run.h.promptLens[request])
+      return { share: prompt / run.h.promptLens[request], look, text: `${prompt} of ${run.h.promptLens[request]} prompt tokens computed` };
+    return { share: outputs / total, look: look || 'waiting', text: `${outputs} of ${total} tokens made` };
+  }
+  badge(request, lane) {
+    const { run } = this.stage, now = atStep(run), found = verdict(run, request, lane);
+    if (found.kind === 'given') {
+      const tokens = now.given.get(request) ?? 0;
+      return { kind: tokens > 1 ? 'prefill' : 'decode', text: `+${tokens}`, title: `${tokens} tokens in this step` };
+    }
+    const words = { refused: 'no', held: 'held', behind: 'wait', preempted: 'out', swapped_out: 'out', aborted: 'died', ignored: 'ignored', none: '' };
+    return { kind: found.kind, text: words[found.kind] ?? '', title: plain(found.text) };
+  }
+}
+
+// Some requests by name, the others by number.
+function names(run, requests, most = 10) {
+  const shown = requests.slice(0, most).map((r) => requestHtml(run, r));
+  if (requests.length > most) shown.push(fill(run.h.words.more, { count: requests.length - most }));
+  return shown.join(', ');
+}
+
+function plain(html) { return html.replace(/<[^>]*>/g, ''); }
+
+class Budgets {
+  constructor(root, stage) {
+    this.stage = stage;
+    this.bars = Object.fromEntries([...root.querySelectorAll('.budget')].map((el) => [el.dataset.budget, el]));
+  }
+  show() {
+    const { run } = this.stage, { h, c, t } = run;
+    const refusing = new Set([...atStep(run).events].filter((i) => ['refused', 'preempted', 'swapped_out', 'aborted'].includes(run.kind(i))).map((i) => run.limit(i)));
+    const others = c.tokens[t] - Math.min(c.prefillTokens[t], c.tokens[t]);
+    this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, refusing.has('max_num_batched_tokens'));
+    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, refusing.has('max_num_seqs'));
+    const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = usable - c.freeGpu[t];
+    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, refusing.has('num_gpu_blocks') || refusing.has('watermark') || refusing.has('scheduler_reserve_full_isl'), h.reserve);
+    const swapped = h.cpuBlocks - c.freeCpu[t];
+    this.bars.cpu.style.display = h.cpuBlocks ? '' : 'none';
+    this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, refusing.has('num_cpu_blocks'));
+  }
+  bar(name, parts, total, text, refused, reserve = 0) {
+    const el = this.bars[name], scale = Math.max(1, total, parts.reduce((sum, p) => sum + p[0], 0));
+    el.classList.toggle('refused', refused);
+    el.querySelector('.value').textContent = text + (refused ? ' · said no' : '');
+    el.querySelector('.track').innerHTML = parts.map(([value, look]) => `<i class="${look}" style="width:${100 * value / scale}%"></i>`).join('')
+      + (reserve ? `<u style="width:${100 * reserve / scale}%" title="${reserve} blocks must stay free (watermark)"></u>` : '');
+  }
+}
+
+class Why {
+  constructor(root, stage) {
+    this.stage = stage;
+    this.list = root.querySelector('.why ol');
+    this.list.onclick = (e) => {
+      const request = e.target.closest('.req'), item = e.target.closest('li');
+      if (request) stage.select(+request.dataset.request);
+      else if (item?.dataset.line) stage.showCode(+item.dataset.line);
+    };
+    this.list.onpointerover = (e) => {
+      const request = e.target.closest('.req'), item = e.target.closest('li');
+      stage.setHover(request ? +request.dataset.request : -1);
+      stage.code.point(item?.dataset.line ? +item.dataset.line : null);
+    };
+    this.list.onpointerleave = () => { stage.setHover(-1); stage.code.point(null); };
+  }
+  show() {
+    const { run } = this.stage, { c } = run, rows = [];
+    const line = (event) => (c.eventLine[event] === NONE ? '' : c.eventLine[event]);
+    const { events } = atStep(run), of = (kind) => events.filter((i) => run.kind(i) === kind);
+    const arrived = of('arrived');
+    if (arrived.length > 1) rows.push(['arrived', fill(run.h.words.arrive, { names: names(run, arrived.map((i) => c.eventRequest[i])) }), '']);
+    const prefills = new Map(of('prefilled').map((i) => [c.eventRequest[i], i])), told = new Set();
+    for (const event of events) {
+      const kind = run.kind(event), prefill = prefills.get(c.eventRequest[event]);
+      if (kind === 'finished' || told.has(event) || (kind === 'arrived' && arrived.length > 1)) continue;
+      let text = sentence(run, event);
+      if (kind === 'admitted' && prefill !== undefined) { told.add(prefill); text += ' ' + sentence(run, prefill, true); }
+      rows.push([kind, text, line(event)]);
+    }
+    const decoded = decodedSentence(run);
+    if (decoded) rows.push(['decoded', decoded, run.h.decodeLine ?? '']);
+    for (const event of atStep(run).events) if (run.kind(event) === 'finished') rows.push(['finished', sentence(run, event), '']);
+    for (const text of this.behind()) rows.push(['behind', text, '']);
+    if (!rows.length) rows.push(['none', run.h.words.nothing, '']);
+    if (run.t === run.steps - 1 && run.h.outcome !== 'finished') rows.push(['aborted', escapeHtml(run.h.ending), '']);
+    this.list.innerHTML = rows.map(([kind, text, at]) => `<li class="${kind}" ${at ? `data-line="${at}"` : ''}>${text}${at ? `<small>line ${at}</small>` : ''}</li>`).join('');
+  }
+  // Those who stand behind a refused head, in one sentence for each queue.
+  behind() {
+    const { run } = this.stage, texts = [];
+    for (const [queue, event] of atStep(run).refused) {
+      if (queue === null) continue;
+      const head = run.c.eventRequest[event], list = run.queues.get(queue), scheduled = atStep(run).scheduled;
+      const after = list.slice(list.indexOf(head) + 1).filter((r) => !scheduled.has(r) && !atStep(run).own.has(r));
+      if (!after.length) continue;
+      texts.push(fill(run.h.words.behind, { names: names(run, after), head: requestHtml(run, head) }));
+    }
+    return texts;
+  }
+}
