@@ -84,13 +84,13 @@ class Scheduler(V0Engine):
     def schedule_prefills(self, others_run: bool) -> list[Sequence]:
         """Admission: waiting -> running, until the first that has to wait (2.7)."""
         admitted: list[Sequence] = []
-        now, waiting = self.record.step, self.waiting
-        while not (early := self.delay.look(now, waiting, others_run)) and waiting:
+        waiting = self.waiting
+        while not (early := self.delay.look(self.now, waiting, others_run)) and waiting:
             seq = waiting[0]
             if seq.state is State.SWAPPED:  # surprise 16
                 raise EngineDied("AssertionError: a request in waiting is swapped out",
                                  Cause(Limit.INTERNAL_ERROR), seq)
-            charged, cached = self.chunk_cost(seq)
+            charged, cached = self.cost(seq)
             if never := self.too_long(charged + cached) or self.blocks.can_never_allocate(seq):
                 waiting.popleft()
                 self.ignore(seq, never)  # surprise 18
@@ -116,7 +116,7 @@ class Scheduler(V0Engine):
         victims: list[Sequence] = []
         queue = deque(self.running)
         while queue:
-            charged, cached = self.chunk_cost(queue[0])
+            charged, cached = self.cost(queue[0])
             if not charged:
                 self.refuse(queue[0], self.nothing_left(), "running")
                 break
@@ -147,8 +147,9 @@ class Scheduler(V0Engine):
                 self.swapped.popleft()
                 self.ignore(seq, never)  # surprise 7
                 continue
-            cause = self.blocks.cannot_swap_in(seq)
-            if cause := cause or self.no_budget(charged := self.cost_of_return(seq)):
+            cause = (self.blocks.cannot_swap_in(seq)
+                     or self.no_budget(charged := self.cost_of_return(seq)))
+            if cause:
                 self.refuse(seq, cause, "swapped")
                 break
             self.swapped.popleft()

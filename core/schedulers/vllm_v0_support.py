@@ -73,41 +73,39 @@ class V0Engine(Engine):
         self.budget = SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
         self.cached_tokens = 0
 
-    def cost(self, seq: Sequence) -> tuple[int, int]:
-        """Tokens of the request's next step: charged to the budget, and cached (2.4)."""
-        charged = seq.num_tokens - seq.num_computed_tokens
-        if not self.caching:
-            return charged, 0
-        cached = max(0, self.blocks.hit_len(seq) - seq.num_computed_tokens)
-        if cached == charged:
-            cached -= 1  # the model needs one token to work on
-        return charged - cached, cached
+    def cost(self, seq: Sequence, cut: bool = True) -> tuple[int, int]:
+        """Tokens of the request's next step: charged to the budget, and cached (2.4).
 
-    def chunk_cost(self, seq: Sequence) -> tuple[int, int]:
-        """The same, cut to what is left of the token budget: 0 if nothing is."""
-        charged, cached = self.cost(seq)
-        if self.chunked:
-            left = self.budget.token_budget - self.budget.used_tokens
-            if self.caching:
-                left = self._whole_blocks(left, seq)
-            charged = min(charged, left)
+        With chunked prefill the charge is cut to what is left of the budget: 0 if nothing is.
+        """
+        charged, cached = seq.num_tokens - seq.num_computed_tokens, 0
+        if self.caching:
+            cached = max(0, self.blocks.hit_len(seq) - seq.num_computed_tokens)
+            if cached == charged:
+                cached -= 1  # the model needs one token to work on
+            charged -= cached
+        if self.chunked and cut:
+            charged = min(charged, self._room_for_chunk(seq))
         return charged, cached
 
     def cost_of_return(self, seq: Sequence) -> int:
         """Tokens charged for coming back from swap: never cut, so all the rest of a prompt."""
         half_done = seq.num_slots == seq.num_tokens
         if self.caching and half_done and seq.num_computed_tokens > self.blocks.hit_len(seq):
-            raise EngineDied("AssertionError: fewer tokens are cached than computed",
+            raise EngineDied("AssertionError: fewer tokens are cached than computed",  # surprise 9
                              Cause(Limit.INTERNAL_ERROR), seq)
-        return self.cost(seq)[0]
+        return self.cost(seq, cut=False)[0]
 
-    def _whole_blocks(self, left: int, seq: Sequence) -> int:
-        """Only whole blocks of the rest count, so that a decode is charged 1 and may cost 16."""
+    def _room_for_chunk(self, seq: Sequence) -> int:
+        """What is left of the token budget; with prefix caching only whole blocks of it."""
+        left = self.budget.token_budget - self.budget.used_tokens
+        if not self.caching:
+            return left
         size = self.config.block_size
         if remainder := self.budget.token_budget % size:
             raise EngineDied("ValueError: the token budget is no multiple of the block size",
                              Cause(Limit.INTERNAL_ERROR, size, remainder), seq)
-        return left - left % size
+        return left - left % size  # surprise 15: a decode may cost a whole block
 
     def no_budget(self, charged: int) -> Cause | None:
         """None if the candidate fits the budgets (2.3)."""
@@ -143,10 +141,10 @@ class V0Engine(Engine):
         if self.config.preemption_mode != "swap":
             self.preempt(victim, cause)
             return
-        needed, free = self.blocks.needed_to_swap(victim, self.blocks.cpu), self.blocks.cpu.num_free
-        if needed > free:  # surprise 4
+        cpu = self.blocks.cpu
+        if (needed := self.blocks.needed_to_swap(victim, cpu)) > cpu.num_free:  # surprise 4
             raise EngineDied("RuntimeError: too little CPU swap space",
-                             Cause(Limit.CPU_BLOCKS, needed, free, cause.other), victim)
+                             Cause(Limit.CPU_BLOCKS, needed, cpu.num_free, cause.other), victim)
         self.swap_out(victim, cause, needed)
 
     def requeue(self, victims: Iterable[Sequence]) -> None:
@@ -162,21 +160,24 @@ class PromptDelay:
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
-        self._looked_at = 0
+        self._last_look: float = 0
         self._prompts_followed = False
         """Prompts were admitted after the last look."""
-        self._latency = 0
+        self._latency: float = 0
 
-    def look(self, now: int, waiting: Iterable[Sequence], others_run: bool) -> Cause | None:
-        """None if the head may be looked at; else how many steps the eldest would have to wait."""
+    def look(self, now: float, waiting: Iterable[Sequence], others_run: bool) -> Cause | None:
+        """None if the head may be looked at; else how long the eldest would have to have waited,
+        in steps. With the clock in seconds there are no whole numbers to tell."""
         if not self.factor:
             return None
         if self._prompts_followed:
-            self._latency = now - self._looked_at
-        self._looked_at, self._prompts_followed = now, False
+            self._latency = now - self._last_look
+        self._last_look, self._prompts_followed = now, False
         delay = self.factor * self._latency
         if not others_run or any(now - seq.arrival_time > delay for seq in waiting):
             return None
+        if isinstance(now, float):
+            return Cause(Limit.DELAY_FACTOR)
         waited = max((now - int(seq.arrival_time) for seq in waiting), default=0)
         return Cause(Limit.DELAY_FACTOR, floor(delay) + 1, waited)
 
