@@ -29,6 +29,8 @@ class Scheduler(ArticleEngine):
     """Article, as printed (sections 2 and 3)."""
 
     breaks: ClassVar[dict[str, str]] = {
+        "tokens_within_budget": "slip 5: a recomputed request is charged its prompt only, so a"
+        " cycle can compute more tokens than its budget has",
         "running_within_seq_budget": "slip 2: running requests are not counted as sequences, so a"
         " cycle can admit as many again",
     }
