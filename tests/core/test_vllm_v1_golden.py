@@ -12,6 +12,8 @@ import pytest
 
 from core import simulate
 from core.recorded import first_difference, recorded_trace, scenario_from_recorded
+from core.trace import Kind
+from tests.conftest import queue_after
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "v1"
 
@@ -55,3 +57,30 @@ def test_a_recording_with_another_end_is_told_from_ours(field: str) -> None:
     difference = first_difference(ours, recorded)
     assert difference is not None
     assert difference.field == field
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_v1_who_gets_no_token_in_a_recorded_run_has_one_verdict(name: str) -> None:
+    """Its own, or that of its whole queue, or it stands behind somebody who was refused."""
+    trace = simulate(scenario_from_recorded(RECORDINGS[name]["scenario"], "v1"))
+    for step in range(trace.num_steps):
+        events = [e for e in trace.event_rows if e.step == step]
+        own = [trace.request_id(e.request) for e in events
+               if e.kind in (Kind.REFUSED, Kind.PREEMPTED)]
+        held = [e.queue for e in events if e.kind is Kind.HELD]
+        served = queue_after(trace, "scheduled", step)
+        assert len(own) == len(set(own))
+        assert not set(own) & set(served)
+        for queue in ("waiting", "running"):
+            behind_refused = queue in held
+            for request_id in queue_after(trace, queue, step):
+                assert request_id in served or request_id in own or behind_refused
+                behind_refused |= any(e.kind is Kind.REFUSED and e.queue == queue
+                                      and trace.request_id(e.request) == request_id
+                                      for e in events)
+        for event in events:
+            if event.kind in (Kind.REFUSED, Kind.PREEMPTED, Kind.TAKEN_BACK):
+                assert event.cause is not None
+                assert event.cause.needed is not None and event.cause.available is not None
+                assert event.cause.needed > event.cause.available
+                assert event.line is not None
