@@ -30,6 +30,9 @@ class TokenTimes:
     """For each request: tokens that went through the model again after a preemption."""
     kv_tokens: Ints
     """For each step: tokens whose K and V are on the GPU when it is over, of all requests."""
+    given_up: list[tuple[int, int, int]]
+    """Request, step at whose beginning it lost its GPU blocks (or the run ended), tokens in them;
+    of each request in order."""
 
     def of(self, request: int) -> Ints:
         """The steps that gave a request its tokens."""
@@ -48,6 +51,7 @@ def token_times(trace: Trace) -> TokenTimes:
     decoded = np.ones(len(steps), dtype=bool)
     num_recomputed = np.zeros(num_requests, dtype=np.int64)
     changes = np.zeros(trace.num_steps + 2, dtype=np.int64)
+    given_up: list[tuple[int, int, int]] = []
     for request, own in events.items():
         served = steps[first[request] : first[request + 1]]
         life = _Life(trace.scenario.requests[request].prompt_len, served)
@@ -58,10 +62,12 @@ def token_times(trace: Trace) -> TokenTimes:
         num_recomputed[request] = life.num_recomputed
         for step, tokens in life.changes:
             changes[step] += tokens
+        given_up += [(request, step, -tokens) for step, tokens in life.changes if tokens < 0]
+        given_up.append((request, trace.num_steps, life.held(trace.num_steps)))
     np.add.at(changes, steps[decoded], 1)
     tokens_before = np.concatenate(([0], np.cumsum(got_token)))
     return TokenTimes(tokens_before[first], steps[got_token], num_recomputed,
-                      np.cumsum(changes)[: trace.num_steps])
+                      np.cumsum(changes)[: trace.num_steps], given_up)
 
 
 def served_steps(trace: Trace) -> tuple[Ints, Ints]:
@@ -117,17 +123,17 @@ class _Life:
         elif kind is Kind.TAKEN_BACK:
             self._take_back(step)
         elif kind is Kind.PREEMPTED:
-            held = self._held(step)
+            held = self.held(step)
             self.changes.append((step, -held))
             self._ever, self._partial = max(self._ever, held), 0
         elif kind is Kind.SWAPPED_OUT:
-            self.changes.append((step, -self._held(step)))
+            self.changes.append((step, -self.held(step)))
         elif kind is Kind.SWAPPED_IN:
             if self._partial == 0:  # the article takes what was never computed for computed
                 self._partial = None
-            self.changes.append((step, self._held(step)))
+            self.changes.append((step, self.held(step)))
         else:  # finished with this step, gone from the next
-            self.changes.append((step + 1, -self._held(step + 1)))
+            self.changes.append((step + 1, -self.held(step + 1)))
 
     def _prefill(self, event: Event) -> None:
         self._before = event.step, self._partial, self.num_recomputed
@@ -153,7 +159,7 @@ class _Life:
         self.changes.pop()
         self._partial, self.num_recomputed = partial, num_recomputed
 
-    def _held(self, step: int) -> int:
+    def held(self, step: int) -> int:
         """Tokens in the cache before the step: all but the last, once the prompt is computed."""
         if self._partial is not None:
             return self._partial
