@@ -11,8 +11,14 @@ What V1 does otherwise than V0 (vllm_v0.py):
 - The victim is the last to have been let in or, with priorities, the least urgent of all who run,
   even if it has its tokens already; in V0 whoever has been served is safe. Nothing is swapped.
 - A step that preempted lets nobody in, and nobody who waits pushes a running request out.
+- Who is let in needs no new blocks for what others hold in the cache; V0 counts them as needed.
+  And the watermark counts only while somebody runs.
 - Block 0 is never handed out. With prefix caching one queue holds all free blocks, cached ones at
   its far end; V0 keeps these apart and evicts by time of access.
+- Nobody is ever given up: what can never fit waits, or runs in circles, for ever.
+
+Left out: speculative decoding, asynchronous scheduling, KV connectors, LoRA, images, structured
+output, sliding windows and hybrid caches, aborts.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ class Scheduler(V1Engine):
     def schedule(self) -> list[Sequence]:
         self.begin_step()
         self.serve_running()
-        if self.victims:
+        if self.victims:  # however much room they left
             self.hold(self.waiting, Cause(Limit.PREEMPTING_STEP, other=self.victims[0].request_id))
         else:
             self.serve_waiting()
