@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from core.export.csv import TABLES, table_csv
@@ -10,23 +11,29 @@ from core.scenario import Scenario
 from core.simulator import simulate
 from core.trace import Kind, Trace
 
-LONGER = 7
-"""Tokens by which an output is made longer, to see whether anybody notices too early."""
+Row = tuple[Any, ...]
+"""The step to which it belongs, and what is compared."""
 
 
 def true_length_not_read(trace: Trace) -> Answer:
-    """Longer outputs change nothing before the first of them goes on past its old end.
+    """Longer outputs change nothing until the first of them goes on past its old end.
 
-    The scenario is run twice more: once with all outputs longer, once with only that of the
-    request which ended last, so that nearly the whole run is held against another one.
+    The scenario is run up to three times more: with longer outputs for all requests, for those
+    that ended in the second half, and for the one that ended last, so that nearly the whole run
+    is held against another one.
     """
+    if not trace.num_steps:
+        return Nothing.TO_CHECK
     ended = [(event.step, event.request) for event in trace.event_rows
              if event.kind is Kind.FINISHED and event.request is not None]
-    if not ended:
-        return Nothing.TO_CHECK
     everybody = set(range(len(trace.scenario.requests)))
-    return (_noticed(trace, everybody, until=min(ended)[0])
-            or _noticed(trace, {max(ended)[1]}, until=max(ended)[0]))
+    if not ended:
+        return _noticed(trace, everybody, trace.num_steps - 1)
+    for first in sorted({0, len(ended) // 2, len(ended) - 1}):
+        as_before = {request for _, request in ended[:first]}
+        if breach := _noticed(trace, everybody - as_before, ended[first][0]):
+            return breach
+    return None
 
 
 def deterministic_csv(trace: Trace) -> Answer:
@@ -53,35 +60,50 @@ RERUNS = (
 
 
 def _noticed(trace: Trace, longer: set[int], until: int) -> Breach | None:
-    """The first table in which the run with longer outputs differs, up to the end of a step."""
+    """The first difference between the run and one with longer outputs, up to the end of a step.
+
+    Whose output was the longest of these has the shortest then, so that order tells as well.
+    """
     scenario = trace.scenario
+    longest = max(scenario.requests[index].output_len for index in longer)
     requests = tuple(
-        request.model_copy(update={"output_len": request.output_len + LONGER})
+        request.model_copy(update={"output_len": 2 * longest + 1 - request.output_len})
         if index in longer else request
         for index, request in enumerate(scenario.requests)
     )
-    other = simulate(scenario.model_copy(update={"requests": requests}))
+    other = simulate(scenario.model_copy(update={"requests": requests, "max_steps": until + 1}))
     ours, theirs = _record_until(trace, until, longer), _record_until(other, until, longer)
-    for name in ours:
-        if ours[name] != theirs[name]:
-            return Breach(until, {"table": name, "longer": len(longer)})
+    found = [(step, name) for name in ours
+             if (step := _first_difference(ours[name], theirs[name])) is not None]
+    if not found:
+        return None
+    step, name = min(found)
+    return Breach(step, {"table": name, "longer": len(longer)})
+
+
+def _first_difference(ours: list[Row], theirs: list[Row]) -> int | None:
+    """The step of the first row that is in one list and not in the same place of the other."""
+    for mine, other in zip_longest(ours, theirs):
+        if mine != other:
+            step: int = min(row[0] for row in (mine, other) if row is not None)
+            return step
     return None
 
 
-def _record_until(trace: Trace, until: int, longer: set[int]) -> dict[str, list[Any]]:
+def _record_until(trace: Trace, until: int, longer: set[int]) -> dict[str, list[Row]]:
     """What had been written when step ``until`` was decided and computed, but for the ends of the
     requests whose outputs are longer in the other run."""
     return {
-        "steps": trace.step_rows[: until + 1],
+        "steps": list(enumerate(trace.step_rows[: until + 1])),
         "events": [event for event in trace.event_rows if event.step <= until
                    and not (event.kind is Kind.FINISHED and event.request in longer)],
         "queues": [edit for edit in trace.queue_edits if edit.step <= until],
         "spans": sorted(
-            (span.request, span.from_step, span.to_step, span.state, span.attempt)
+            (span.from_step, span.to_step, span.request, span.state, span.attempt)
             for span in trace.span_rows if span.to_step <= until),
         "leases": sorted(
-            (lease.device, block, since, lease.request)
+            (since, min(lease.to_step, until + 1), lease.device, block, lease.request)
             for lease in trace.lease_rows
             for block, since in zip(lease.blocks, lease.since, strict=True) if since <= until),
-        "times": [] if trace.starts_s is None else trace.starts_s[: until + 1],
+        "times": list(enumerate((trace.starts_s or [])[: until + 1])),
     }
