@@ -92,7 +92,8 @@ def test_replay_of_a_scenario_with_faults_names_them_all(
     ({"traces": [{"scenario": {"config": {}}}]}, 'trace 0: no "requests"'),
     ({"traces": [{"scenario": {"config": {}, "requests": []}, "steps": [1]}]},
      'trace 0: no list "steps"'),
-    ({"engine": "vllm 9 V2", "format": "v2-trace"}, "neither V0 nor V1: \"engine\" is 'vllm 9 V2'"),
+    ({"engine": "vllm 9 V2", "format": "v2-trace"},
+     "neither V0 nor V1: \"engine\" is 'vllm 9 V2'"),
 ])
 def test_file_in_another_form_is_refused_by_its_fault(
         tmp_path: Path, change: dict[str, Any], told: str) -> None:

@@ -1,6 +1,6 @@
-"""vLLM's classic scheduler, worked out by hand: who goes, why, and how a run can end.
+"""vLLM's classic scheduler, worked out by hand: who goes, who has to wait, and why.
 
-Numbers in the docstrings are sections of golden/v0; "surprise" is its part 4. Blocks hold 4 tokens.
+Numbers in the docstrings are sections of golden/v0, "surprise" its part 4. Blocks hold 4 tokens.
 """
 
 from __future__ import annotations
@@ -11,38 +11,20 @@ from typing import Any
 
 import pytest
 
-from core import ScenarioError, Trace
-from core.engine import EngineDied
-from core.recorder import Recorder
-from core.scenario import Request
+from core import Trace
 from core.schedulers import schedulers
-from core.sequence import Sequence
-from core.simulator import check
-from core.trace import Cause, End, Kind, Limit, Outcome, State
+from core.trace import Cause, End, Kind, Limit, Outcome
 from tests.conftest import (
-    blocks_held,
     column,
     ids_of,
     make_requests,
-    make_scenario,
     only_event,
     queue_after,
-    run,
     two_that_outgrow_their_blocks,
 )
+from tests.core.v0_runs import causes, run_v0
 
-
-def run_v0(requests: list[dict[str, Any]], **knobs: Any) -> Trace:
-    return run(requests, scheduler="vllm_v0", **knobs)
-
-
-def causes(trace: Trace, kind: Kind) -> list[tuple[int, str | None, Cause | None]]:
-    """Step, request and cause of every decision of this kind."""
-    return [(e.step, trace.request_id(e.request), e.cause)
-            for e in trace.event_rows if e.kind is kind]
-
-
-# -- running: who goes when a block is lacking -----------------------------------------------------
+# -- running: who goes when a block is lacking ---------------------------------------------------
 
 def test_decode_with_room_in_its_block_preempts_the_last_one_for_a_free_block() -> None:
     """Surprise 1. Both hold one token in a block of four, and no third block exists."""
@@ -82,7 +64,7 @@ def causes_line(trace: Trace, kind: Kind) -> str:
     return source.splitlines()[number - 1]
 
 
-# -- whole queues that are not looked at -----------------------------------------------------------
+# -- whole queues that are not looked at ---------------------------------------------------------
 
 def test_decodes_pause_in_a_step_that_admits() -> None:
     """2.5: and the record says for whom."""
@@ -135,7 +117,7 @@ def test_one_swapped_request_closes_the_door_for_newcomers_unless_prefill_is_chu
     assert ids_of(chunked, Kind.ADMITTED, step=2) == ["3"]
 
 
-# -- admission -------------------------------------------------------------------------------------
+# -- admission -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("prompt_len", "cause"), [
     (28, Cause(Limit.WATERMARK, 7, 6)),
@@ -205,147 +187,3 @@ def test_delay_factor_lets_the_head_wait_for_more_than_that_many_prompt_steps() 
     assert causes(trace, Kind.REFUSED) == [
         (1 + waited, "2", Cause(Limit.DELAY_FACTOR, 4, waited)) for waited in range(4)]
     assert ids_of(trace, Kind.ADMITTED, step=5) == ["2"]
-
-
-# -- priority --------------------------------------------------------------------------------------
-
-def test_urgent_head_pushes_out_the_least_urgent_and_a_more_urgent_one_comes_in() -> None:
-    """2.12 and surprise 16: room is made for 3; sorted, 4 stands before it."""
-    trace = run_v0(make_requests(5, priority=[5, 4, 3, 1, 1]), policy="priority", max_num_seqs=2)
-    assert causes(trace, Kind.PREEMPTED)[0] == (1, "1", Cause(Limit.PRIORITY, other="3"))
-    assert queue_after(trace, "waiting", 1) == ["4", "5", "3", "1"]
-    assert ids_of(trace, Kind.ADMITTED, step=2) == ["4"]
-
-
-def test_priority_with_swapping_kills_the_engine_at_the_next_look_at_the_victim() -> None:
-    """Surprise 16: 1 is swapped out and yet in waiting, where admission meets it behind 2."""
-    trace = run_v0(make_requests(2, priority=[5, 0], arrival_step=[0, 1]), policy="priority",
-                   preemption_mode="swap", max_num_seqs=1)
-    assert causes(trace, Kind.SWAPPED_OUT) == [(1, "1", Cause(Limit.PRIORITY, other="2"))]
-    assert queue_after(trace, "waiting", 1) == ["2", "1"]
-    assert trace.end._replace(message="") == End(
-        Outcome.ABORTED, 2, Cause(Limit.INTERNAL_ERROR), 0)
-    assert trace.end.message.startswith("AssertionError: ")
-
-
-def test_priority_preemption_for_a_swapped_out_candidate_kills_the_engine() -> None:
-    """2.12: as the candidate, with somebody less urgent running. No recording gets there."""
-    config = make_scenario(scheduler="vllm_v0", policy="priority", preemption_mode="swap").config
-    engine: Any = schedulers()["vllm_v0"](config, Recorder(""))
-    runs, waits = (Sequence(i, Request(request_id=str(i), prompt_len=1, output_len=1,
-                                       priority=1 - i)) for i in range(2))
-    waits.state = State.SWAPPED
-    engine.running.append(runs)
-    engine.waiting.append(waits)
-    with pytest.raises(EngineDied, match="IndexError: ") as death:
-        engine.schedule_priority_preemption()
-    assert (death.value.request, death.value.cause) == (waits, Cause(Limit.INTERNAL_ERROR))
-
-
-# -- the engine dies -------------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("prompt_len", "num_cpu_blocks", "needed"), [(1, 0, 1), (4, 1, 2)])
-def test_too_few_cpu_blocks_kill_the_engine_and_at_a_block_edge_one_too_many_is_asked_for(
-        prompt_len: int, num_cpu_blocks: int, needed: int) -> None:
-    """Surprise 4: the victim holds one block. If it is full, two are asked for."""
-    trace = run_v0(make_requests(2, prompt_len=prompt_len), num_gpu_blocks=2,
-                   num_cpu_blocks=num_cpu_blocks, preemption_mode="swap")
-    assert trace.end._replace(message="") == End(
-        Outcome.ABORTED, 1, Cause(Limit.CPU_BLOCKS, needed, num_cpu_blocks, "1"), 1)
-    assert trace.end.message.startswith("RuntimeError: ")
-    assert column(trace, "requests", "outcome") == ["aborted", "aborted"]
-
-
-def test_outgrowing_the_cache_while_swapped_out_loses_the_cpu_blocks_for_good() -> None:
-    """Surprise 7: 8 tokens in both blocks; with the ninth it needs three to come back."""
-    trace = run_v0(make_requests(1, prompt_len=8), num_gpu_blocks=2, preemption_mode="swap")
-    assert causes(trace, Kind.IGNORED) == [(2, "1", Cause(Limit.GPU_BLOCKS, 3, 2))]
-    assert column(trace, "steps", "free_cpu_blocks") == [8, 6, 6]
-    assert trace.end.outcome is Outcome.FINISHED
-
-
-def test_budget_that_is_no_multiple_of_the_block_size_kills_caching_with_chunks() -> None:
-    """Surprise 15, where the check of the knobs is bypassed."""
-    trace = run_v0(make_requests(1), max_num_batched_tokens=10, enable_chunked_prefill=True,
-                   enable_prefix_caching=True, bypass_config_checks=True)
-    assert (trace.end.outcome, trace.end.step) == (Outcome.ABORTED, 0)
-    assert trace.end.message.startswith("ValueError: ")
-
-
-# -- prefix caching --------------------------------------------------------------------------------
-
-def test_hit_is_counted_at_the_first_look_and_kept() -> None:
-    """Surprise 12 (micro: prefix-sticky): 2 is looked at before anything is computed, 3 after."""
-    trace = run_v0(make_requests(3, prompt_len=40, prefix_id="a", prefix_len=32),
-                   num_gpu_blocks=40, enable_prefix_caching=True)
-    cached = {trace.request_id(e.request): (e.step, e.num_tokens, e.num_cached_tokens)
-              for e in trace.event_rows if e.kind is Kind.PREFILLED}
-    assert cached == {"1": (0, 40, 0), "2": (1, 40, 0), "3": (1, 40, 32)}
-    assert blocks_held(trace, "gpu", 1)["2"][:8] == blocks_held(trace, "gpu", 1)["1"][:8]
-    assert column(trace, "steps", "num_batched_tokens")[1] == 80
-    assert column(trace, "steps", "num_prefill_tokens")[1] == 48
-
-
-def test_prompt_found_whole_in_the_cache_computes_its_last_token_all_the_same() -> None:
-    """2.4: 8 tokens in two full blocks, registered in step 0."""
-    trace = run_v0(make_requests(2, arrival_step=[0, 1], prompt_len=8, prefix_id="a",
-                                 prefix_len=8), enable_prefix_caching=True)
-    assert [(e.num_tokens, e.num_cached_tokens) for e in trace.event_rows
-            if e.kind is Kind.PREFILLED] == [(8, 0), (8, 7)]
-
-
-def test_eviction_takes_the_longest_unused_and_of_those_the_longest_prefix() -> None:
-    """2.10: 1 parks 0 1 with time 1, 2 parks 3 4 with time 3; the free list is 5 2 by then.
-
-    Each has 8 shared tokens, 2 of its own, and one generated. 3 needs 5 blocks: 5, 2, then of 1's
-    the second block before the first, then 2's second.
-    """
-    trace = run_v0(make_requests(3, arrival_step=[0, 2, 4], prompt_len=[10, 10, 19],
-                                 output_len=[2, 2, 1], prefix_id=["a", "b", None],
-                                 prefix_len=[8, 8, 0]),
-                   num_gpu_blocks=6, enable_prefix_caching=True)
-    assert blocks_held(trace, "gpu", 0) == {"1": [0, 1, 2]}
-    assert blocks_held(trace, "gpu", 2) == {"2": [2, 3, 4]}
-    assert blocks_held(trace, "gpu", 4) == {"3": [4, 5, 1, 0, 3]}
-    assert [e.block_id for e in trace.event_rows if e.kind is Kind.EVICTED] == [1, 0, 3]
-
-
-def test_rest_of_the_budget_counts_in_whole_blocks_with_caching_and_chunks() -> None:
-    """Surprise 15: one decode leaves 3 of 4 tokens, which is no whole block."""
-    trace = run_v0(make_requests(2, arrival_step=[0, 1], prompt_len=1, output_len=3),
-                   max_num_batched_tokens=4, max_num_seqs=4, enable_chunked_prefill=True,
-                   enable_prefix_caching=True)
-    assert causes(trace, Kind.REFUSED) == [
-        (1, "2", Cause(Limit.TOKEN_BUDGET, 4, 3)), (2, "2", Cause(Limit.TOKEN_BUDGET, 4, 3))]
-    assert ids_of(trace, Kind.ADMITTED, step=3) == ["2"]
-
-
-# -- the knobs -------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("knobs", "field", "part"), [
-    ({"max_num_seqs": 65}, "max_num_batched_tokens", "max_num_seqs (65)"),
-    ({"max_model_len": 65}, "max_num_batched_tokens", "max_model_len (65)"),
-    ({"max_num_batched_tokens": 66, "enable_chunked_prefill": True, "enable_prefix_caching": True},
-     "max_num_batched_tokens", "multiple of block_size (4)"),
-])
-def test_budget_that_the_engine_refuses_at_its_start_is_refused_unless_bypassed(
-        knobs: dict[str, Any], field: str, part: str) -> None:
-    with pytest.raises(ScenarioError) as refused:
-        check(make_scenario(scheduler="vllm_v0", **knobs))
-    (fault,) = refused.value.faults
-    assert fault.field == f"config.{field}"
-    assert part in fault.rule
-    check(make_scenario(scheduler="vllm_v0", bypass_config_checks=True, **knobs))
-
-
-def test_policy_that_the_engine_does_not_know_is_refused_even_if_bypassed() -> None:
-    with pytest.raises(ScenarioError, match="policy = 'length'"):
-        check(make_scenario(scheduler="vllm_v0", policy="length", bypass_config_checks=True))
-
-
-@pytest.mark.parametrize("mode", ["recompute", None])
-def test_engines_own_choice_of_preemption_is_recompute(mode: str | None) -> None:
-    """Surprise 17."""
-    trace = two_that_outgrow_their_blocks("vllm_v0", preemption_mode=mode)
-    assert ids_of(trace, Kind.SWAPPED_OUT) == []
-    assert ids_of(trace, Kind.PREEMPTED) == ["2", "2", "2", "2"]
