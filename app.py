@@ -2,18 +2,21 @@
 
 import streamlit as st
 
-from pages.ui import frame, sidebar, state
+from pages.ui import frame, show, sidebar, state
 
-st.set_page_config(page_title="vLLM scheduler theatre", page_icon="pages/ui/icon.png", layout="wide")
+st.set_page_config(page_title="vLLM scheduler theatre", page_icon="pages/ui/icon.png",
+                   layout="wide")
 frame.enter_frame()
 PAGES = {
     "run": st.Page("pages/run.py", title="The run", icon=":material/play_circle:", default=True),
+    "compare": st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
     "tables": st.Page("pages/tables.py", title="Tables and downloads", icon=":material/table:"),
     "about": st.Page("pages/about.py", title="About", icon=":material/info:"),
 }
 page = st.navigation(list(PAGES.values()), position="top")
 if (wanted := frame.wanted_page()) in PAGES:
-    st.switch_page(PAGES[wanted])
+    st.switch_page(PAGES[wanted], query_params=st.query_params.to_dict())
+st.html(show.STYLE)
 state.start()
 state.keep()
 sidebar.show()

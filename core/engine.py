@@ -52,10 +52,14 @@ class SchedulingBudget:
 class Engine:
     """A scheduler derives from this and gives ``schedule``. Its file's name is its name."""
 
+    title: ClassVar[str] = ""
+    """What it is called in lists; by default the first line of its docstring."""
     knobs: ClassVar[tuple[str, ...]] = ()
     """Names of the EngineConfig fields that it reads."""
     models: ClassVar[str] = ""
     """What it follows, in short: a paper, an engine and its version."""
+    has_null_block: ClassVar[bool] = False
+    """Block 0 of the GPU is reserved and never handed out."""
     breaks: ClassVar[dict[str, str]] = {}
     """Invariants that the modelled algorithm does not keep, each with the reason."""
     needs_true_length: ClassVar[bool] = False

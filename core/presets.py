@@ -1,4 +1,4 @@
-"""The ready scenarios in presets/: each a lesson, what to look for, and a claim that is checked."""
+"""The ready scenarios in presets/: a lesson, what to look for, and a claim that is checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.scenario import Scenario
-from core.trace import State, Trace
+from core.trace import Kind, State, Trace
 
 FOLDER = Path(__file__).parent.parent / "presets"
 
@@ -28,8 +28,18 @@ class Preset:
     scenario: Scenario
     group: str = ""
     """Heading under which it is listed."""
+    versus: dict[str, Any] | None = None
+    """What it is compared with: another scheduler and the knobs that differ."""
     expect: dict[str, Any] = field(default_factory=dict)
     """Claims about the run, see ``broken_claims``."""
+
+
+    def other(self) -> Scenario | None:
+        """The scenario that it is compared with, if any."""
+        if self.versus is None:
+            return None
+        other = self.scenario.with_knobs(**self.versus.get("config", {}))
+        return other.model_copy(update={"scheduler": self.versus["scheduler"]})
 
 
 def load_preset(path: Path) -> Preset:
@@ -52,7 +62,8 @@ def broken_claims(trace: Trace, expect: dict[str, Any]) -> list[str]:
     """The claims that do not hold for a run, in words; empty if all do.
 
     A claim is a number of ``totals`` with a comparison (``"num_swaps": ">= 1"``), an exact value
-    (``"outcome": "finished"``), or the queues after a step (``"after_step_0": {"running": [...]}``).
+    (``"outcome": "finished"``), a member (``"limits": {"has": "watermark"}``), or the queues after
+    a step (``"after_step_0": {"running": ["1", "2"]}``).
     """
     found = totals(trace)
     broken = []
@@ -78,6 +89,7 @@ def totals(trace: Trace) -> dict[str, Any]:
         "num_ignored": sum(row.state is State.IGNORED for row in rows),
         "num_preemptions": sum(row.num_preemptions for row in rows),
         "num_swaps": sum(row.num_swaps for row in rows),
+        "num_compressed": sum(e.kind is Kind.COMPRESSED for e in trace.event_rows),
         "num_output_tokens": sum(row.num_output_tokens for row in rows),
         "num_computed_tokens": sum(row.num_computed_tokens for row in rows),
         "num_cached_tokens": sum(row.num_cached_tokens for row in rows),
@@ -88,7 +100,7 @@ def totals(trace: Trace) -> dict[str, Any]:
         "min_free_cpu_blocks": min((row.free_cpu_blocks for row in steps), default=0),
         "limits": sorted(limits),
         "finished_order": [trace.request_id(e.request) for e in trace.event_rows
-                           if e.kind.value == "finished"],
+                           if e.kind is Kind.FINISHED],
     }
 
 

@@ -41,14 +41,15 @@ def gantt_ends(trace: Trace) -> list[tuple[int, int]]:
     return [(s.request, s.from_step) for s in trace.span_rows if s.state is State.IGNORED]
 
 
-def plot_gantt(trace: Trace, *, height: int = 340) -> go.Figure:
+def plot_gantt(trace: Trace, *, height: int = 340, steps: int | None = None) -> go.Figure:
     """A Gantt chart of the whole run.
 
     Args:
         trace: A finished run.
         height: In pixels.
+        steps: Length of the time axis; by default that of the run.
     """
-    figure = go.Figure(layout=_layout(trace, height))
+    figure = go.Figure(layout=_layout(trace, height, steps or trace.num_steps))
     lettered = len(trace.scenario.requests) <= MAX_LETTERED
     ids = [request.request_id for request in trace.scenario.requests]
     for look, bars in gantt_bars(trace).items():
@@ -101,7 +102,7 @@ def _ends(ends: list[tuple[int, int]], ids: list[str]) -> go.Scatter:
     )
 
 
-def _layout(trace: Trace, height: int) -> dict[str, object]:
+def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
     requests = trace.scenario.requests
     count = len(requests)
     every = max(1, -(-count * 13 // max(height - 70, 1)))
@@ -114,7 +115,7 @@ def _layout(trace: Trace, height: int) -> dict[str, object]:
                    "font": {"size": 12},
                    "itemclick": False, "itemdoubleclick": False},
         "uniformtext": {"mode": "hide", "minsize": 9},
-        "xaxis": {"range": [0, max(trace.num_steps, 1)], "tickprefix": "step ",
+        "xaxis": {"range": [0, max(steps, 1)], "tickprefix": "step ",
                   "showtickprefix": "first",
                   "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
         "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,

@@ -13,6 +13,8 @@ The slips are the listing's own and are kept. article_repaired.py mends them; co
 4. ``extendleft`` turns the order of the recomputed round.
 5. A recomputed request is charged its prompt only, though its outputs are computed again.
 6. A restored request is charged its token twice.
+7. A request thrown out in the cycle that let it in is swapped out with a prompt that nobody
+   computed, and comes back as if it had been.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from core.trace import Cause, Limit
 
 class Scheduler(ArticleEngine):
     """Article, as printed (sections 2 and 3)."""
+
+    title = "Article, as printed"
 
     breaks: ClassVar[dict[str, str]] = {
         "tokens_within_budget": "slip 5: a recomputed request is charged its prompt only, so a"
@@ -99,7 +103,7 @@ class Scheduler(ArticleEngine):
                     self.preempt(seq_group, cause)
                     preempted.append(seq_group)
                 else:
-                    self.swap_out(seq_group, cause)
+                    self.swap_out(seq_group, cause)  # slip 7
                     swapped.append(seq_group)
             else:
                 budget.used_tokens += 1

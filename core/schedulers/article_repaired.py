@@ -9,6 +9,7 @@ The three passes of article.py, line for line, but:
 4. The recomputed go back to the front of the waiting queue in the order of their arrival.
 5. A recomputed request is charged all that is computed again, outputs included.
 6. The token of whoever is let in is charged once.
+7. A victim that has computed nothing has nothing to save: it waits again instead of being swapped.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from core.trace import Cause, Limit
 
 class Scheduler(ArticleEngine):
     """Article, repaired."""
+
+    title = "Article, repaired"
 
     def schedule(self) -> list[Sequence]:
         self.run_scheduling_cycle()
@@ -85,7 +88,7 @@ class Scheduler(ArticleEngine):
             while cause := self.cannot_append(seq_group):  # mends 2
                 victim = self.running.pop()  # mends 3
                 cause = cause._replace(other=seq_group.request_id)
-                if self.swap_strategy == "RECOMPUTE":
+                if self.swap_strategy == "RECOMPUTE" or not victim.num_computed_tokens:  # mends 7
                     self.preempt(victim, cause)
                     preempted.append(victim)
                 else:

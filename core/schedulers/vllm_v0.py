@@ -42,6 +42,8 @@ from core.trace import Cause, Limit, State
 class Scheduler(V0Engine):
     """vLLM's classic scheduler: prefill first, or chunks along with the decodes."""
 
+    title = "vLLM V0 (0.6.6)"
+
     def schedule(self) -> list[Sequence]:
         self.new_budget()
         scheduled = self.chunked_step() if self.chunked else self.default_step()

@@ -33,6 +33,9 @@ from core.trace import Cause, Limit, State
 class Scheduler(V1Engine):
     """The V1 scheduler of vllm 0.33.0, decision for decision."""
 
+    title = "vLLM V1 (0.33.0)"
+    has_null_block = True
+
     def schedule(self) -> list[Sequence]:
         self.begin_step()
         self.serve_running()

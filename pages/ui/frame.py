@@ -15,15 +15,12 @@ def inside_frame(page: str) -> None:
     if st.session_state.get("in_frame"):
         return
     st.session_state["wanted_page"] = page
-    st.session_state["wanted_query"] = st.query_params.to_dict()
-    st.switch_page("app.py")
+    st.switch_page("app.py", query_params=st.query_params.to_dict())
 
 
 def enter_frame() -> None:
     """Called by app.py before anything else."""
     st.session_state["in_frame"] = True
-    if query := st.session_state.pop("wanted_query", None):
-        st.query_params.from_dict(query)
 
 
 def wanted_page() -> str | None:

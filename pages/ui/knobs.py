@@ -10,8 +10,8 @@ from core.scenario import EngineConfig
 
 
 def octaves(low: int, high: int) -> list[int]:
-    """Whole numbers from ``low`` to ``high`` that grow evenly: all up to 16, then 8 per doubling."""
-    values = [n for n in range(low, min(high, 16) + 1)]
+    """Whole numbers from ``low`` to ``high``: all up to 16, then 8 per doubling."""
+    values = list(range(low, min(high, 16) + 1))
     start = 16
     while start < high:
         values += [start + start // 8 * k for k in range(1, 9)]
@@ -44,8 +44,8 @@ KNOBS: dict[str, Knob] = {
     "block_size": Knob(
         "Block size", "Tokens per block.", (1, 2, 4, 8, 16, 32, 64, 128)),
     "preemption_mode": Knob(
-        "Swap strategy", "What happens to the blocks of a request that has to go: moved to the CPU,"
-        " or dropped and computed again. The engine's own choice is recompute (the article's:"
+        "Swap strategy", "What happens to the blocks of a request that has to go: moved to the"
+        " CPU, or dropped and computed again. The engine's own choice is recompute (the article's:"
         " swap).", (None, "swap", "recompute")),
     "policy": Knob(
         "Queue order", "In which order waiting requests are looked at.",
@@ -54,7 +54,8 @@ KNOBS: dict[str, Knob] = {
         "Longest sequence", "In tokens. The article holds the prompt alone against it.",
         8, 131_072),
     "enable_chunked_prefill": Knob(
-        "Chunked prefill", "A long prompt is computed in pieces, together with next tokens.", None),
+        "Chunked prefill", "A long prompt is computed in pieces, together with next tokens.",
+        None),
     "enable_prefix_caching": Knob(
         "Prefix caching", "Blocks with the same beginning are shared and kept.", None),
     "watermark": Knob(
@@ -110,8 +111,8 @@ def show(name: str, key: str) -> None:
     if knob.values is None:
         st.toggle(knob.label, key=key, help=text)
     elif any(isinstance(value, str) for value in knob.values):
-        options = [v for v in knob.values if v != "length" or current == "length" or name != "policy"
-                   or st.session_state.get("scheduler", "").startswith("article")]
+        of_article = st.session_state["scheduler"].startswith("article")
+        options = [v for v in knob.values if v != "length" or of_article or current == "length"]
         st.segmented_control(knob.label, options, key=key, help=text, required=True,
                              format_func=lambda value: NAMES[value], width="stretch")
     else:

@@ -19,7 +19,8 @@ STYLE = """<style>
 .headline p{flex:1;margin:0;font-size:.88rem;line-height:1.3}
 .headline dl{display:flex;gap:.9rem;margin:0}
 .headline dt{font-size:.72rem;opacity:.75;white-space:nowrap;font-weight:400}
-.headline dd{font-size:1.12rem;font-weight:600;margin:0;font-variant-numeric:tabular-nums;white-space:nowrap}
+.headline dd{font-size:1.12rem;font-weight:600;margin:0;font-variant-numeric:tabular-nums;
+ white-space:nowrap}
 @media (max-width:900px){.headline{flex-wrap:wrap}.headline p{flex-basis:100%}}
 </style>"""
 
@@ -28,8 +29,9 @@ def headline(preset: Preset, trace: Trace) -> None:
     """The lesson of the preset and the five numbers of the run."""
     numbers = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
                       for name, value in five_numbers(trace))
-    st.html(f"{STYLE}<div class='headline'><p><b>{escape(preset.title)}.</b> "
-            f"{escape(preset.lesson)} <i>{escape(preset.look_for)}</i></p><dl>{numbers}</dl></div>")
+    lesson = (f"<b>{escape(preset.title)}.</b> {escape(preset.lesson)} "
+              f"<i>{escape(preset.look_for)}</i>")
+    st.html(f"<div class='headline'><p>{lesson}</p><dl>{numbers}</dl></div>")
 
 
 def five_numbers(trace: Trace) -> list[tuple[str, str]]:

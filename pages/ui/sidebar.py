@@ -6,7 +6,7 @@ import inspect
 
 import streamlit as st
 
-from core.presets import groups
+from core.presets import Preset, groups
 from core.schedulers import schedulers
 from pages.ui import knobs, state
 
@@ -17,7 +17,7 @@ def show() -> None:
         presets = state.presets()
         order = [preset.name for _, members in groups(presets) for preset in members]
         st.selectbox("Preset", order, key="preset", on_change=state.use_preset,
-                     format_func=lambda name: presets[name].title,
+                     format_func=lambda name: preset_title(presets[name]),
                      help="A ready scenario: requests, scheduler and knobs.")
         names = list(schedulers())
         st.selectbox("Scheduler", names, key="scheduler", format_func=title,
@@ -35,7 +35,15 @@ def show() -> None:
             st.toast("All knobs are the preset's again.")
 
 
+SHORT = {"vLLM V0": "V0 · ", "vLLM V1": "V1 · ", "V0 beside V1": "V0 | V1 · "}
+
+
+def preset_title(preset: Preset) -> str:
+    """The preset's title with the engine that it is about in front."""
+    return SHORT.get(preset.group, "") + preset.title
+
+
 def title(name: str) -> str:
-    """A scheduler's title: the first line of its class's docstring, without what is in brackets."""
-    line = (inspect.getdoc(schedulers()[name]) or name).splitlines()[0]
-    return line.split(" (")[0].rstrip(".")
+    """What a scheduler is called: its title, or the first line of its docstring."""
+    scheduler = schedulers()[name]
+    return scheduler.title or (inspect.getdoc(scheduler) or name).splitlines()[0].rstrip(".")

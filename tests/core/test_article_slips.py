@@ -175,3 +175,28 @@ def test_slip_6_mended_restored_request_pays_once() -> None:
     assert ids_of(trace, Kind.SWAPPED_IN, step=5) == ["2"]
     row = trace.step_rows[5]
     assert (row.num_scheduled, row.num_batched_tokens) == (1, 1)
+
+
+def let_in_without_room_for_its_token(scheduler: str) -> Trace:
+    """3 blocks of 4. "1" (5 tokens) holds 2 from step 0 on and ends in step 2; "2" (4 tokens, a
+    full block) is let in in step 1 and 2, and finds no block for its first token."""
+    requests = make_requests(2, prompt_len=[5, 4], output_len=[3, 2], arrival_step=[0, 1])
+    return run(requests, scheduler=scheduler, num_gpu_blocks=3, preemption_mode="swap")
+
+
+def test_slip_7_thrown_out_before_its_prompt_was_computed_comes_back_as_if_it_had_been() -> None:
+    """Section 2.2: "2" gets both its tokens, one by one, and its 4 prompt tokens never run."""
+    trace = let_in_without_room_for_its_token("article")
+    assert ids_of(trace, Kind.SWAPPED_OUT, step=1) == ["2"]
+    assert ids_of(trace, Kind.PREFILLED, step=3) == []
+    row = trace.request_rows[1]
+    assert (row.num_output_tokens, row.num_computed_tokens) == (2, 2)
+
+
+def test_slip_7_mended_who_has_computed_nothing_waits_again() -> None:
+    """Section 2.2, mended: nothing is moved, and the 4 prompt tokens are computed in step 3."""
+    trace = let_in_without_room_for_its_token("article_repaired")
+    assert ids_of(trace, Kind.PREEMPTED, step=1) == ["2"]
+    assert ids_of(trace, Kind.PREFILLED, step=3) == ["2"]
+    row = trace.request_rows[1]
+    assert (row.num_swaps, row.num_output_tokens, row.num_computed_tokens) == (0, 2, 5)

@@ -1,7 +1,7 @@
 """A Trace as one compressed block of bytes for the theatre: a JSON header and typed arrays.
 
-Only changes travel: leases of blocks, queue edits, stays, decisions and one row of numbers per step.
-The browser replays them forwards and backwards (timeline.js).
+Only changes travel: leases of blocks, queue edits, stays, decisions, and one row of numbers per
+step. The browser replays them forwards and backwards (timeline.js).
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def _header(trace: Trace) -> dict[str, Any]:
         "limits": [limit.value for limit in Limit],
         "queues": QUEUES,
         "gpuBlocks": config.num_gpu_blocks, "cpuBlocks": config.num_cpu_blocks,
+        "nullBlock": scheduler.has_null_block,
         "blockSize": config.block_size,
         "tokenBudget": config.max_num_batched_tokens,
         "seqBudget": config.max_num_seqs,
