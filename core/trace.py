@@ -84,6 +84,8 @@ class Limit(StrEnum):
     PREEMPTING_STEP = "preempting_step"
     SWAPPED_FIRST = "swapped_first"
     BATCH_CLOSED = "batch_closed"
+    CONTIGUOUS_RUN = "contiguous_run"
+    """Enough free blocks, but not side by side; counted are those of the longest run."""
     INTERNAL_ERROR = "internal_error"
     """A check inside the real engine that fails and ends it."""
 
