@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any, Self
 
@@ -14,6 +15,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from core.faults import Fault, ScenarioError
 
 Rule = tuple[tuple[str, ...], Callable[..., bool], str | Callable[..., str]]
 """Fields, a predicate over their values, and what to say where it does not hold: text, or a
@@ -61,6 +64,18 @@ class Checked(BaseModel):
             raise ValidationError.from_exception_data(cls.__name__, problems)
         assert made is not None, "no problem was found, so the model was made"
         return made
+
+
+def json_data(text: str | bytes) -> Any:
+    """What a JSON text holds, not checked yet.
+
+    Raises:
+        ScenarioError: if it is no JSON, or JSON that is nested too deep or has a number too long.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScenarioError([Fault("JSON", str(text[:40]), str(error))]) from None
 
 
 def _again(item: Any) -> InitErrorDetails:

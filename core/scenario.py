@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from core.checked import Checked, Count, Rule
+from core.checked import Checked, Count, Rule, json_data
 from core.cost.machine import Machine
-from core.faults import Fault, ScenarioError, faults_of
+from core.faults import ScenarioError, faults_of
 
 
 class Request(Checked):
@@ -157,10 +157,7 @@ class Scenario(Checked):
     @classmethod
     def from_json(cls, text: str | bytes) -> Scenario:
         """A Scenario from its JSON text; raises ScenarioError as ``parse`` does."""
-        try:
-            return cls.parse(json.loads(text))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ScenarioError([Fault("JSON", str(text[:40]), str(error))]) from None
+        return cls.parse(json_data(text))
 
     def to_json(self) -> str:
         """The JSON text that ``from_json`` reads back; values at their default are left out."""
