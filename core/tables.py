@@ -100,6 +100,11 @@ def requests_frame(trace: Trace) -> pd.DataFrame:
     frame = pd.DataFrame.from_records(asked, columns=columns)
     if trace.scenario.arrives_in_seconds:
         frame["arrival_step"] = _counts(None for _ in asked)
+    if any(r.prefix_hashes for r in trace.scenario.requests):  # of traces with block ids only
+        hashes = [(r.prefix_hash_block, " ".join(map(str, r.prefix_hashes)))
+                  for r in trace.scenario.requests]
+        frame["prefix_hash_block"] = _counts(block for block, _ in hashes)
+        frame["prefix_hashes"] = [ids for _, ids in hashes]
     rows = trace.request_rows
     frame["outcome"] = [row.state.value for row in rows]
     for name in ("num_output_tokens", "first_scheduled_step", "first_token_step", "end_step",
