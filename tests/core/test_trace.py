@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from core import Scenario, Trace, simulate
 from core.schedulers import schedulers
+from core.schedulers.orca_support import ReservingEngine
 from core.trace import Kind, Outcome, State
 from tests.conftest import make_requests, make_scenario, run
 from tests.strategies import scenarios
@@ -117,7 +118,8 @@ def test_twice_the_output_without_pressure_adds_no_row_but_steps_and_blocks(
     assert len(long.span_rows) == len(short.span_rows)
     assert len(long.queue_edits) == len(short.queue_edits)
     assert len(long.lease_rows) == len(short.lease_rows)
-    assert len(long.leases) - len(short.leases) == 3 * 20 / 4
+    if not issubclass(schedulers()[scheduler], ReservingEngine):  # these hold them all along
+        assert len(long.leases) - len(short.leases) == 3 * 20 / 4
 
 
 def test_rows_of_a_run_do_not_grow_with_steps_times_requests() -> None:
