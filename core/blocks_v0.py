@@ -1,6 +1,7 @@
 """What the classic engine (V0) asks of its memory before it admits, runs or moves a request.
 
-Every question is answered with a Cause, or None for yes. Section numbers are those of golden/v0.
+Every question is answered with a Cause, or None for yes. Section numbers are those of golden/v0,
+surprises are listed in schedulers/vllm_v0.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ class V0Blocks(BlockManager):
                          pool(0, config.num_cpu_blocks), record)
         self.num_gpu_blocks = config.num_gpu_blocks
         self.reserve = int(config.watermark * config.num_gpu_blocks)
-        """Blocks that admission and swap-in leave free; a running request may take them."""
+        """Blocks that admission and swap-in leave free; a running request may take them
+        (surprise 6)."""
 
     # -- questions -----------------------------------------------------------------------------
 
@@ -30,7 +32,8 @@ class V0Blocks(BlockManager):
         return self._shortage(blocks_for(seq.num_tokens, self.block_size), self.num_gpu_blocks)
 
     def cannot_allocate(self, seq: Sequence) -> Cause | None:
-        """Too few blocks are free now. All tokens count, cached or not yet due (2.7.4)."""
+        """Too few blocks are free now. All tokens count, those of later chunks too, and cached
+        ones as well (2.7.4, surprise 14)."""
         return self._shortage(blocks_for(seq.num_tokens, self.block_size), self.gpu.num_free)
 
     def cannot_append(self, seq: Sequence) -> Cause | None:
@@ -53,14 +56,16 @@ class V0Blocks(BlockManager):
     def touched(self, seq: Sequence) -> int:
         """Free blocks that the request demands for its next step: 1 or 0 (2.8.2).
 
-        A decode demands one even if its last block has room, a half-done prefill although it has
-        all its blocks: the question is whether a block is written, not whether one is missing.
+        A decode demands one even if its last block has room (surprise 1), a half-done prefill
+        although it has all its blocks (surprise 11): the question is whether a block is written,
+        not whether one is missing.
         """
         decodes = seq.num_slots < seq.num_tokens
         return int(decodes or seq.num_slots % self.block_size > 0)
 
     def needed_to_swap(self, seq: Sequence, target: StackPool) -> int:
-        """Blocks that a swap to the other device asks for: one too many at a block edge (2.8)."""
+        """Blocks that a swap to the other device asks for: one too many at a block edge (2.8,
+        surprise 4)."""
         return self.full_blocks_needed(seq, target) + self.touched(seq)
 
     def full_blocks_needed(self, seq: Sequence, target: StackPool) -> int:

@@ -90,7 +90,7 @@ class PrefixPool(StackPool):
 
     def is_computed(self, key: Key, step: int) -> bool:
         """The content was registered before this step. Whether it has been computed by then
-        (a prompt in chunks may not have been) the engine does not ask."""
+        (a prompt in chunks may not have been) the engine does not ask: surprise 13."""
         block = self._block.get(key)
         return block is not None and self._since[block] < step
 
@@ -122,7 +122,8 @@ class PrefixV0Blocks(V0Blocks):
         super().__init__(config, record, PrefixPool)
 
     def hit_len(self, seq: Sequence) -> int:
-        """Tokens that the cache spares the request, looked up once and then kept (2.11)."""
+        """Tokens that the cache spares the request, looked up once and then kept (2.11, surprise
+        12)."""
         if seq.hit_len is None:
             size, step = self.block_size, self._record.step
             ends = range(size, seq.num_tokens + 1, size)

@@ -20,13 +20,15 @@ decode; with chunked prefill it does both. Where the engine surprises, it is mea
 13. A prompt's blocks count as cached after its first chunk, computed or not.
 14. Cached blocks do not lower the need for blocks at admission.
 15. With caching and chunks a decode costs a whole block of what is left of the budget.
-16. Priority throws out for the head of the queue as it stands and sorts afterwards. With chunked
-    prefill it does nothing, with swapping it kills the engine.
+16. Priority throws somebody out for the head of the queue as it stands, and sorts afterwards. With
+    chunked prefill it does nothing. With swapping the victim's blocks are never handed to the
+    worker to be copied, and the engine dies when it meets the victim in waiting.
 17. The engine's own choice of preemption is always recompute.
 18. A prompt over the limit is dropped only when it has become the head.
 
-Section numbers are those of golden/v0, the specification drawn from the recorded engine. Left out:
-several sequences per request, lookahead slots, sliding windows, LoRA, asynchronous output.
+Section numbers are those of tests/golden/v0/README.md, the rules drawn from the recorded engine.
+Left out: several sequences per request, lookahead slots, sliding windows, LoRA, asynchronous
+output.
 """
 
 from __future__ import annotations
@@ -97,6 +99,7 @@ class Scheduler(V0Engine):
                 waiting.popleft()
                 self.ignore(seq, never)  # surprise 18
                 continue
+            # the prompt has to fit, not what it will generate: surprise 5
             if cause := self.blocks.cannot_allocate(seq) or self.no_budget(charged):
                 self.refuse(seq, cause, "waiting")
                 break
@@ -163,7 +166,7 @@ class Scheduler(V0Engine):
         return returned
 
     def schedule_priority_preemption(self) -> None:
-        """Throw the less urgent out for the head of waiting; it is admitted later (2.12)."""
+        """Throw the less urgent out for the head of waiting, to be admitted later (2.12)."""
         running = sorted(self.running, key=urgency)
         forced: list[Sequence] = []
         if self.waiting:

@@ -117,7 +117,8 @@ class V0Engine(Engine):
         return Cause(Limit.TOKEN_BUDGET, self.config.block_size if self.caching else 1, left)
 
     def too_long(self, num_tokens: int) -> Cause | None:
-        """The limit for a prompt; with chunked prefill it is held against the chunk (2.7.3)."""
+        """The limit for a prompt; with chunked prefill it is held against the chunk (2.7.3,
+        surprise 8)."""
         limit = self.max_prompt_len
         if num_tokens <= limit:
             return None
@@ -137,7 +138,7 @@ class V0Engine(Engine):
             self.prefill(seq, charged + cached, cached)
 
     def throw_out(self, victim: Sequence, cause: Cause) -> None:
-        """Swap if told to. None, the engine's own choice, recomputes single sequences too."""
+        """Swap if told to. None, the engine's own choice, is recompute (surprise 17)."""
         if self.config.preemption_mode != "swap":
             self.preempt(victim, cause)
             return
@@ -148,7 +149,8 @@ class V0Engine(Engine):
         self.swap_out(victim, cause, needed)
 
     def requeue(self, victims: Iterable[Sequence]) -> None:
-        """The recomputed go to the front, the last victim first; the swapped to the end (2.5)."""
+        """The recomputed go to the front, the last victim first; the swapped to the end (2.5,
+        surprise 2)."""
         if self.config.preemption_mode == "swap":
             self.swapped.extend(victims)
         else:
