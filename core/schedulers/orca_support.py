@@ -10,16 +10,25 @@ bound, as in all schedulers here, so that steps can be compared; set it high to 
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from core.blocks import blocks_for
 from core.contiguous import ContiguousBlocks
 from core.engine import Engine, SchedulingBudget
-from core.faults import Fault
 from core.recorder import Recorder
 from core.scenario import EngineConfig
 from core.sequence import Sequence
 from core.trace import Cause, Limit
+
+_RANKS: Mapping[str, Callable[[Sequence], float]] = MappingProxyType({
+    "fcfs": lambda seq: 0,
+    "priority": lambda seq: seq.priority,
+    "length": lambda seq: seq.prompt_len,
+})
+"""Who stands before whom in the waiting queue; of equals, who came first."""
 
 
 class ReservingEngine(Engine):
@@ -28,6 +37,7 @@ class ReservingEngine(Engine):
     models = "Orca, OSDI 2022, with the memory of the vLLM paper's section 6.1"
     knobs: ClassVar[tuple[str, ...]] = (
         "max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "block_size", "max_model_len",
+        "policy",
     )
     blocks: ContiguousBlocks
 
@@ -41,12 +51,10 @@ class ReservingEngine(Engine):
         config = self.config
         return ContiguousBlocks(config.block_size, config.num_gpu_blocks, self.record)
 
-    @classmethod
-    def config_faults(cls, config: EngineConfig) -> list[Fault]:
-        """First come, first served, and nothing else."""
-        if config.policy == "fcfs":
-            return []
-        return [Fault("policy", config.policy, "these schedulers know fcfs only")]
+    def enqueue(self, seq: Sequence) -> None:
+        """By the policy: at the end, by priority, or by the length of the prompt."""
+        rank = _RANKS[self.config.policy]
+        self.waiting.insert(bisect(self.waiting, rank(seq), key=rank), seq)
 
     def begin_step(self) -> None:
         """A new budget, of which every running request takes its next token."""
