@@ -14,7 +14,7 @@ from core.scenario import EngineConfig, Request
 from core.workloads.arrivals import generator, poisson
 
 RATE = 0.08
-"""Requests per step of a light load: about half of what the memory below can serve."""
+"""Arrivals per step: with ``light`` some eleven requests run at once on the average."""
 
 
 def light(count: int, seed: int = 1) -> list[Request]:
