@@ -38,20 +38,31 @@ KNOBS: dict[str, st.SearchStrategy[Any]] = {
 """For each knob the values that make a difference to a few short requests."""
 
 
+TIMES = ("steps", "steps on a machine", "seconds")
+"""The clock, and the unit of the arrivals."""
+
+
 @st.composite
-def requests(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """One to eight short requests, some with priorities, some sharing a prefix."""
+def requests(draw: st.DrawFn, in_seconds: bool) -> list[dict[str, Any]]:
+    """One to eight short requests, some with priorities, some that share the first blocks."""
     drawn = []
     for number in range(draw(st.integers(1, 8))):
-        drawn.append({
+        request: dict[str, Any] = {
             "request_id": f"r{number}",
-            "arrival_step": draw(st.integers(0, 12)),
             "prompt_len": draw(st.integers(1, 24)),
             "output_len": draw(st.integers(1, 16)),
             "priority": draw(st.integers(-1, 2)),
-            "prefix_id": draw(st.sampled_from([None, "p", "q"])),
-            "prefix_len": draw(st.integers(0, 16)),
-        })
+        }
+        arrival = draw(st.integers(0, 12))
+        request |= {"arrival_s": arrival / 50} if in_seconds else {"arrival_step": arrival}
+        match draw(st.sampled_from(["alone", "prefix", "hashes"])):
+            case "prefix":
+                request |= {"prefix_id": draw(st.sampled_from("pq")),
+                            "prefix_len": draw(st.integers(0, 16))}
+            case "hashes":
+                count = draw(st.integers(1, -(-request["prompt_len"] // 4)))
+                request |= {"prefix_hashes": list(range(count)), "prefix_hash_block": 4}
+        drawn.append(request)
     return drawn
 
 
@@ -64,8 +75,11 @@ def scenarios(draw: st.DrawFn, scheduler: str | None = None) -> Scenario:
     """
     name = scheduler or draw(st.sampled_from(list(schedulers())))
     config = {knob: draw(values) for knob, values in KNOBS.items()}
-    data = {"name": "drawn", "scheduler": name, "config": config, "requests": draw(requests()),
-            "max_steps": 400}
+    time = draw(st.sampled_from(TIMES))
+    data = {"name": "drawn", "scheduler": name, "config": config, "max_steps": 400,
+            "requests": draw(requests(in_seconds=time == "seconds"))}
+    if time != "steps":
+        data |= {"clock": "seconds", "machine": {}}
     for _ in KNOBS:
         scenario = Scenario.parse(data)
         faults = schedulers()[name].config_faults(scenario.config)
