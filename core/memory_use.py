@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.token_times import Ints, TokenTimes, token_times
 from core.trace import Kind, Limit, TableLease, Trace
 
-_ROOM = frozenset((Limit.GPU_BLOCKS, Limit.FULL_ISL, Limit.WATERMARK))
+_ROOM = frozenset((Limit.GPU_BLOCKS, Limit.FULL_ISL, Limit.WATERMARK, Limit.CONTIGUOUS_RUN))
 KINDS = ("used", "reserved", "internal", "unusable", "free")
 """The kinds of slots; together they are the whole memory."""
 
