@@ -6,6 +6,8 @@ article's. Blocks have 4 tokens unless a test says otherwise (conftest.py).
 
 from __future__ import annotations
 
+import pytest
+
 from core import Trace
 from core.trace import Cause, End, Kind, Limit, Outcome
 from tests.conftest import (
@@ -81,10 +83,10 @@ def test_slip_2_mended_running_requests_are_counted_once() -> None:
     assert column(trace, "steps", "seqs_used") == [2, 2, 2, 1]
 
 
-def three_with_a_block_each(scheduler: str) -> Trace:
+def three_with_a_block_each(scheduler: str, preemption_mode: str = "recompute") -> Trace:
     """Three requests fill 3 blocks of 2 tokens; in step 1 each needs a second block."""
     return run(make_requests(3, prompt_len=1, output_len=4), scheduler=scheduler, block_size=2,
-               num_gpu_blocks=3, preemption_mode="recompute")
+               num_gpu_blocks=3, preemption_mode=preemption_mode)
 
 
 def test_slip_3_first_to_find_no_room_is_the_victim() -> None:
@@ -118,6 +120,15 @@ def test_slip_4_extendleft_turns_the_recomputed_round() -> None:
 def test_slip_4_mended_recomputed_wait_in_order_of_arrival() -> None:
     """Section 3, mended: victims 3 and 2 wait as 2, 3."""
     assert queue_after(three_with_a_block_each("article_repaired"), "waiting", 1) == ["2", "3"]
+
+
+@pytest.mark.parametrize(("scheduler", "swapped"), [
+    ("article", ["1", "3"]), ("article_repaired", ["2", "3"])])
+def test_swapped_out_in_one_cycle_stand_in_order_of_arrival(
+        scheduler: str, swapped: list[str]) -> None:
+    """Section 3: swapped.extend(...); mended, victims 3 and 2 are turned round once more."""
+    trace = three_with_a_block_each(scheduler, preemption_mode="swap")
+    assert queue_after(trace, "swapped", 1) == swapped
 
 
 def test_slip_4_recomputed_stand_before_those_who_never_ran() -> None:
