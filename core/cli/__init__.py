@@ -17,7 +17,7 @@ from core.faults import ScenarioError
 DONE, ABNORMAL, REFUSED = 0, 1, 2
 """Exit codes."""
 
-COMMANDS = ("run", "presets", "replay", "measured", "bench")
+COMMANDS = ("run", "import", "export", "presets", "replay", "measured", "bench")
 """Names of the commands, each that of its file with ``_command`` behind it."""
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from core.faults import Fault, ScenarioError
 from core.workloads import arrivals
 from core.workloads.assemble import chained
 from core.workloads.lengths import Lengths
-from core.workloads.options import Options
+from core.workloads.options import Options, refuse_below
 from core.workloads.sessions import lay_out_sessions
 from core.workloads.workload import MAX_TOKENS, Workload, WorkloadRow
 
@@ -48,14 +48,13 @@ class Recipe:
     """Requests of a conversation. Each one's prompt is all that was said before, and more."""
 
     def __post_init__(self) -> None:
-        for name in ("count", "rate", "cv", "burst_size", "clients", "num_system_prompts",
-                     "turns"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be above 0")
-        if min(self.seed, self.think_s, self.system_prompt_len) < 0:
-            raise ValueError("seed, think_s and system_prompt_len must not be negative")
-        if self.count > 1_000_000 or self.system_prompt_len > MAX_TOKENS // 2:
-            raise ValueError("count must be at most 1,000,000; a system prompt 5,000,000 tokens")
+        refuse_below(self, 0, above=("count", "rate", "cv", "burst_size", "clients",
+                                     "num_system_prompts", "turns"),
+                     at_least=("seed", "think_s", "system_prompt_len"))
+        for name, most in (("count", 1_000_000), ("system_prompt_len", MAX_TOKENS // 2)):
+            if getattr(self, name) > most:
+                rule = f"must be at most {most:,}"
+                raise ScenarioError([Fault(name, getattr(self, name), rule)])
 
 
 class _Place(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from core.faults import Fault, ScenarioError
 from core.workloads.workload import MAX_TOKENS
 
 
@@ -28,10 +29,16 @@ class Lengths:
     """uniform: the bounds, both included; lognormal: what is outside is moved to them."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.low <= self.high <= MAX_TOKENS:
-            raise ValueError(f"must be 1 <= low <= high <= {MAX_TOKENS}")
-        if not 1 <= self.typical <= MAX_TOKENS or not 0 <= self.spread < 10:
-            raise ValueError(f"typical must be from 1 to {MAX_TOKENS}, spread from 0 to 10")
+        checks = (
+            ("typical", 1 <= self.typical <= MAX_TOKENS, f"must be from 1 to {MAX_TOKENS:,}"),
+            ("spread", 0 <= self.spread <= 10, "must be from 0 to 10"),
+            ("low", 1 <= self.low <= self.high, "must be at least 1 and at most high"),
+            ("high", self.high <= MAX_TOKENS, f"must be at most {MAX_TOKENS:,}"),
+        )
+        faults = [Fault(name, getattr(self, name), rule)
+                  for name, fits, rule in checks if not fits]
+        if faults:
+            raise ScenarioError(faults)
 
     def draw(self, rng: Generator, count: int) -> list[int]:
         """So many lengths."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from core.faults import Fault, ScenarioError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,24 @@ class Options:
     """Distributions only: seconds to draw."""
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_rows", "missing_output_len", "chars_per_token",
-                     "duration_s"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0")
-        if min(self.prefill_s_per_token, self.decode_s_per_token, self.seed) < 0:
-            raise ValueError("durations and the seed must not be negative")
+        refuse_below(self, 0, above=("max_bytes", "max_rows", "missing_output_len",
+                                     "chars_per_token", "duration_s"),
+                     at_least=("prefill_s_per_token", "decode_s_per_token", "seed", "from_s"))
+
+
+def refuse_below(given: object, bound: float, above: Iterable[str],
+                 at_least: Iterable[str] = ()) -> None:
+    """Check fields that must be finite numbers above the bound, or at least it. None is passed.
+
+    Raises:
+        ScenarioError: with a fault for each field that is not.
+    """
+    checks = [(name, "above", operator.gt) for name in above]
+    checks += [(name, "at least", operator.ge) for name in at_least]
+    faults = []
+    for name, relation, holds in checks:
+        value = getattr(given, name)
+        if value is not None and not (holds(value, bound) and value < math.inf):
+            faults.append(Fault(name, value, f"must be {relation} {bound:g}, and finite"))
+    if faults:
+        raise ScenarioError(faults)

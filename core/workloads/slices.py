@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from core.faults import Fault, ScenarioError
 from core.workloads import arrivals
+from core.workloads.options import refuse_below
 from core.workloads.summary import arrival
 from core.workloads.workload import MAX_TOKENS, Note, Workload, WorkloadRow
 
@@ -34,13 +36,11 @@ class Slice:
     max_output_len: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("rate", "first", "rate_factor", "prompt_factor", "output_factor",
-                     "max_prompt_len", "max_output_len"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} must be above 0")
-        if not 0 <= self.start < (math.inf if self.end is None else self.end):
-            raise ValueError("start must be at least 0 and below end")
+        refuse_below(self, 0, above=("rate", "end", "first", "rate_factor", "prompt_factor",
+                                     "output_factor", "max_prompt_len", "max_output_len"),
+                     at_least=("seed", "start"))
+        if self.end is not None and self.start >= self.end:
+            raise ScenarioError([Fault("end", self.end, f"must be above start ({self.start:g})")])
 
 
 def apply(workload: Workload, chosen: Slice) -> Workload:

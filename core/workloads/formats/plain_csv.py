@@ -4,7 +4,8 @@ Needed: ``prompt_len``, ``output_len`` (tokens). Read if there: ``request_id``, 
 ``arrival_s`` (seconds), ``priority``, ``prefix_id``, ``prefix_len``, ``prefix_hashes`` (numbers
 with spaces between), ``prefix_hash_block``. Other columns, such as the outcomes in an exported
 requests.csv, are passed over. Commas, semicolons or tabs. The order of the rows is kept, so that
-an exported table read again is the same workload.
+an exported table read again is the same workload; for the same reason the apostrophe is taken off
+that the export puts before text which a spreadsheet would run (``=``, ``+``, ``-``, ``@``).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from core.workloads.workload import Note, Workload, WorkloadRow
 
 TITLE = "Table of requests (CSV)"
 COLUMNS = ("prompt_len", "output_len")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 KNOWN = {*COLUMNS, "request_id", "arrival_step", "arrival_s", "priority", "prefix_id",
          "prefix_len", "prefix_hashes", "prefix_hash_block"}
 
@@ -48,14 +50,20 @@ def _row(row: Record) -> WorkloadRow:
     by_step = row.has("arrival_step")
     hashes = _hashes(row)
     return WorkloadRow(
-        row.text("request_id") or f"r{row.number}",
+        _plain(row.text("request_id", 65)) or f"r{row.number}",
         row.whole("prompt_len", 1), row.whole("output_len", 1),
         None if by_step or not row.has("arrival_s") else row.decimal("arrival_s"),
         row.whole("arrival_step") if by_step else None,
         row.whole("priority", -1_000_000, 1_000_000, default=0),
-        row.text("prefix_id"), row.whole("prefix_len", default=0),
+        _plain(row.text("prefix_id", 65)), row.whole("prefix_len", default=0),
         hashes, row.whole("prefix_hash_block", 1) if hashes else None,
     )
+
+
+def _plain(text: str | None) -> str | None:
+    """Text without the apostrophe that core/export/csv.py puts before a formula's sign."""
+    guarded = text is not None and text[:1] == "'" and text[1:2] in FORMULA_STARTS
+    return text[1:] if text is not None and guarded else text
 
 
 def _hashes(row: Record) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import pytest
 
+from core import ScenarioError
 from core.workloads import Options, Workload, WorkloadRow
 from core.workloads.arrivals import generator
 from core.workloads.generators import Recipe, generate
@@ -135,7 +136,7 @@ def test_lengths_lognormal_have_their_median_and_spread_and_stay_in_bounds() -> 
     {"seed": -1}, {"think_s": -0.1}, {"count": 2_000_000}, {"system_prompt_len": 10**7},
 ])
 def test_recipe_of_nonsense_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ScenarioError):
         Recipe(**wrong)  # type: ignore[arg-type]
 
 
@@ -143,5 +144,5 @@ def test_recipe_of_nonsense_is_refused(wrong: dict[str, float]) -> None:
     {"low": 0}, {"low": 5, "high": 4}, {"typical": 0}, {"spread": -1}, {"high": 10**9},
 ])
 def test_lengths_of_nonsense_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ScenarioError):
         Lengths(**wrong)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core import ScenarioError
 from core.workloads import Slice, Workload, WorkloadRow, apply
 from core.workloads.slices import (
     cap_lengths,
@@ -124,5 +125,5 @@ def test_apply_takes_the_window_first_and_then_so_many_and_scales_after() -> Non
     {"start": 2.0, "end": 2.0}, {"start": -1.0}, {"max_prompt_len": 0},
 ])
 def test_slice_of_nonsense_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ScenarioError):
         Slice(**wrong)  # type: ignore[arg-type]
