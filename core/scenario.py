@@ -56,6 +56,8 @@ class Request(Checked):
         return (
             (("prompt_len", "prompt"), lambda n, text: text is None or n == len(text),
              "must equal the number of characters of prompt (one token per character)"),
+            (("arrival_s", "arrival_step"), lambda at, step: at is None or not step,
+             "give either arrival_s or arrival_step"),
             (("prefix_hashes", "prefix_hash_block", "prompt_len"), _hashes_fit,
              "needs prefix_hash_block, and at most one id for each block of the prompt"),
             (("prefix_hashes", "prefix_id"), lambda ids, prefix: not ids or prefix is None,
@@ -185,8 +187,8 @@ def _repeated_ids(requests: Any) -> list[str]:
 
 
 def _one_unit(requests: Any) -> bool:
-    """Whether no arrival is in steps, or none in seconds."""
+    """Whether no arrival is in steps, or none in seconds. A request with both is its own fault."""
     asked = [vars(r) if isinstance(r, Request) else r for r in requests
              if isinstance(r, (dict, Request))]
-    return not (any(r.get("arrival_step") for r in asked)
-                and any(r.get("arrival_s") is not None for r in asked))
+    told = [(bool(r.get("arrival_step")), r.get("arrival_s") is not None) for r in asked]
+    return not ((True, False) in told and (False, True) in told)
