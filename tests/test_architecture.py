@@ -36,10 +36,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.simulator",),
     ("core",),
     # what is made of its trace, and what scenarios are made of
-    ("core.compare", "core.explain", "core.export", "core.invariants", "core.measured",
-     "core.measured_check", "core.memory", "core.memory_use", "core.metric_names",
-     "core.metrics", "core.presets", "core.recorded", "core.recorded_steps", "core.replay",
-     "core.swap_or_recompute", "core.sweep", "core.tables", "core.token_times", "core.workloads"),
+    ("core.claim", "core.compare", "core.explain", "core.export", "core.invariants",
+     "core.measured", "core.measured_check", "core.memory", "core.memory_contrast",
+     "core.memory_use", "core.metric_names", "core.metrics", "core.phenomena",
+     "core.presets", "core.queue_replay", "core.recorded", "core.recorded_steps",
+     "core.replay", "core.source", "core.swap_or_recompute", "core.sweep", "core.tables",
+     "core.token_times", "core.verdicts", "core.workloads"),
     ("core.cli", "core.__main__"),
     # what is seen of it
     ("core.figures",),
