@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
-from core.faults import Fault
+from pydantic import ValidationError
+
+from core.faults import Fault, faults_of
 from core.scenario import Request
-from core.workloads.records import WorkloadError
+from core.workloads.records import MAX_FAULTS, WorkloadError
 from core.workloads.workload import Workload, WorkloadRow
 
 LATEST = 10_000_000
@@ -22,7 +24,8 @@ def to_requests(workload: Workload, seconds_per_step: float | None = None) -> tu
             are, for the clock in seconds.
 
     Raises:
-        WorkloadError: if there is no row, or if arrivals are later than a Request's may be.
+        WorkloadError: if there is no row, if arrivals are later than a Request's may be, or
+            with the first few rows that are none which a Request can be.
     """
     if not workload.rows:
         raise WorkloadError([Fault("rows", 0, "at least one row must be taken")])
@@ -34,7 +37,16 @@ def to_requests(workload: Workload, seconds_per_step: float | None = None) -> tu
         rule = (f"the last arrival must be at {LATEST:,} at most: take less time, or more seconds"
                 " per step")
         raise WorkloadError([Fault("arrival", latest, rule)])
-    return tuple(_request(row, *time) for row, time in zip(workload.rows, times, strict=True))
+    requests, faults = [], []
+    for row, time in zip(workload.rows, times, strict=True):
+        try:
+            requests.append(_request(row, *time))
+        except ValidationError as error:
+            faults += [fault._replace(field=f"{row.request_id}: {fault.field}")
+                       for fault in faults_of(error)]
+    if faults:
+        raise WorkloadError(faults[:MAX_FAULTS])
+    return tuple(requests)
 
 
 def _arrival(row: WorkloadRow, seconds_per_step: float | None) -> tuple[float | None, int]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.faults import ScenarioError
-from core.workloads import Options, WorkloadError, read
+from core.workloads import Options, WorkloadError, read, to_requests
 from tests.core.workloads.files import FORMAT_OF, data, faults_in, note
 
 AZURE = data("azure_2024.csv")
@@ -192,3 +194,28 @@ def test_read_file_cut_anywhere_is_read_or_refused_and_never_fails(name: str) ->
             assert read(content[:length]).rows
         except ScenarioError as error:
             assert error.faults
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(sorted(FORMAT_OF)), st.data())
+def test_read_file_with_changed_bytes_is_read_or_refused_and_never_fails(
+        name: str, drawn: st.DataObject) -> None:
+    content = bytearray(data(name))
+    for _ in range(drawn.draw(st.integers(1, 4))):
+        at = drawn.draw(st.integers(0, len(content) - 1))
+        piece = drawn.draw(st.sampled_from([b"", b"0", b"-", b"9" * 30, b"e9", b'"', b",", b"\n",
+                                            b"null", b"[]", b"{}", b"1e400", b"\x00", b"\xff"]))
+        content[at : at + drawn.draw(st.integers(0, 3))] = piece
+    try:
+        found = read(bytes(content), Options(companion=data("servegen_dataset.json")))
+        assert found.summary.num_requests == len(found.rows) > 0
+        assert len(to_requests(found)) == len(found.rows)
+    except ScenarioError as error:
+        assert error.faults
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=300))
+def test_read_any_bytes_are_refused(content: bytes) -> None:
+    with pytest.raises(ScenarioError):
+        read(content)

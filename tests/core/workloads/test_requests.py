@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import Scenario, simulate
+from core.export.csv import table_csv, tables_csv
 from core.workloads import Workload, WorkloadError, WorkloadRow, read, to_requests
 from tests.conftest import make_scenario
 from tests.core.workloads.files import workload
@@ -60,6 +61,15 @@ def test_to_requests_of_no_rows_is_refused() -> None:
         to_requests(at())
 
 
+def test_to_requests_of_rows_that_no_request_can_be_names_them() -> None:
+    content = (b"request_id,prompt_len,output_len,prefix_id,prefix_hashes,prefix_hash_block\n"
+               b"a,9,1,p,0,4\nb,9,1,,0,4\nc,9,1,,0 1 2 3,4\n")
+    with pytest.raises(WorkloadError) as refused:
+        to_requests(read(content))
+    assert [fault.field for fault in refused.value.faults] == [
+        "a: prefix_hashes", "c: prefix_hashes"]
+
+
 @pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf")])
 def test_to_requests_with_senseless_steps_is_refused(wrong: float) -> None:
     with pytest.raises(WorkloadError, match="seconds_per_step"):
@@ -80,17 +90,17 @@ def test_scenario_out_and_in_as_json_gives_the_same_requests(fields: dict[str, o
 @pytest.mark.parametrize("fields", [
     {"arrival_step": 3}, {"priority": -2}, {"prefix_id": "p", "prefix_len": 5},
     {"prefix_hashes": [0, 4], "prefix_hash_block": 6}, {"arrival_s": 0.1},
+    {"request_id": "=1+1"}, {"request_id": "-"}, {"prefix_id": "@p, \"q\"", "prefix_len": 9},
 ])
 def test_requests_table_out_and_in_again_gives_identical_tables(fields: dict[str, object]) -> None:
     asked = [{"request_id": "a", "prompt_len": 9, "output_len": 2},
              {"request_id": "b", "prompt_len": 9, "output_len": 2, **fields},
-             {"request_id": "c", "prompt_len": 9, "output_len": 2, **fields}]
+             {"prompt_len": 9, "output_len": 2, **fields, "request_id": "c"}]
     scenario = make_scenario(asked, scheduler="vllm_v1", enable_prefix_caching=True)
     trace = simulate(scenario)
     shared = trace.requests.num_cached_tokens.sum()
     assert bool(shared) == any(name.startswith("prefix") for name in fields)
-    table = trace.requests.to_csv(index=False)
+    requests = to_requests(read(table_csv(trace, "requests")))
     again = simulate(Scenario.parse({**scenario.model_dump(exclude_defaults=True),
-                                     "requests": to_requests(read(table.encode()))}))
-    for name in ("requests", "steps", "events", "spans", "leases"):
-        assert getattr(again, name).to_csv(index=False) == getattr(trace, name).to_csv(index=False)
+                                     "requests": requests}))
+    assert tables_csv(again) == tables_csv(trace)
