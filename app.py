@@ -10,6 +10,8 @@ frame.enter_frame()
 PAGES = {
     "run": st.Page("pages/run.py", title="The run", icon=":material/play_circle:", default=True),
     "compare": st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+    "article": st.Page("pages/article.py", title="Article and engine",
+                       icon=":material/menu_book:"),
     "tables": st.Page("pages/tables.py", title="Tables and downloads", icon=":material/table:"),
     "about": st.Page("pages/about.py", title="About", icon=":material/info:"),
 }
@@ -18,7 +20,9 @@ if (wanted := frame.wanted_page()) in PAGES:
     st.switch_page(PAGES[wanted], query_params=st.query_params.to_dict())
 st.html(show.STYLE)
 state.start()
-state.keep()
 sidebar.show()
 state.write_url()
-page.run()
+try:
+    page.run()
+finally:
+    frame.leave_frame()

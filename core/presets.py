@@ -53,9 +53,10 @@ def load_preset(path: Path) -> Preset:
     return Preset(name=path.stem, scenario=scenario, **data)
 
 
-def load_presets(folder: Path = FOLDER) -> dict[str, Preset]:
-    """All presets by name, in the order of their file names."""
-    return {path.stem: load_preset(path) for path in sorted(folder.glob("*.json"))}
+def load_presets(*folders: Path) -> dict[str, Preset]:
+    """All presets by name, in the order of their file names; by default those of presets/."""
+    paths = [path for folder in folders or (FOLDER,) for path in sorted(folder.glob("*.json"))]
+    return {path.stem: load_preset(path) for path in paths}
 
 
 def broken_claims(trace: Trace, expect: dict[str, Any]) -> list[str]:

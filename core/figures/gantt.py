@@ -111,6 +111,7 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
     return {
         "height": height, "barmode": "overlay", "hovermode": "closest", "dragmode": "pan",
         "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": 34, "b": 24},
+        "showlegend": True,
         "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0,
                    "font": {"size": 12},
                    "itemclick": False, "itemdoubleclick": False},

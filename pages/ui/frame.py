@@ -23,6 +23,11 @@ def enter_frame() -> None:
     st.session_state["in_frame"] = True
 
 
+def leave_frame() -> None:
+    """Called by app.py when the page has run."""
+    st.session_state["in_frame"] = False
+
+
 def wanted_page() -> str | None:
     """The page that a cold deep link asked for, once."""
     page: str | None = st.session_state.pop("wanted_page", None)

@@ -15,7 +15,7 @@ from core.scenario import Scenario
 from core.schedulers import schedulers
 from core.simulator import simulate
 from core.trace import Trace
-from pages.ui import sidebar, state
+from pages.ui import marks, sidebar, state
 from pages.ui.theatre.pack import pack
 
 
@@ -48,8 +48,9 @@ def view(scenario: Scenario) -> View:
     trace = simulate(scenario)
     version = hashlib.sha256(scenario.to_json().encode()).hexdigest()[:16]
     height = chart_height(trace)
-    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace),
-                pack(trace, {"chartHeight": height}), version)
+    extras = {"chartHeight": height, "invariants": marks.invariants(trace)}
+    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
+                version)
 
 
 def current() -> View | None:

@@ -10,12 +10,12 @@ from core.presets import Preset, totals
 from core.trace import Trace
 
 STYLE = """<style>
-[data-testid=stMainBlockContainer]{padding:3.1rem 1.4rem 1rem;max-width:none}
+[data-testid=stMainBlockContainer]{padding:3.4rem 1.4rem 1rem;max-width:none}
 [data-testid=stHeader]{height:2.9rem;min-height:2.9rem}
 [data-testid=stSidebarHeader]{height:2.4rem;margin-bottom:0}
 [data-testid=stSidebarUserContent]{padding-top:0}
 [data-testid=stSidebar] [data-testid=stVerticalBlock]{gap:.55rem}
-.headline{display:flex;gap:1.2rem;align-items:center;margin-bottom:-.4rem}
+.headline{display:flex;gap:1.2rem;align-items:flex-start;margin-bottom:-.4rem}
 .headline p{flex:1;margin:0;font-size:.88rem;line-height:1.3}
 .headline dl{display:flex;gap:.9rem;margin:0}
 .headline dt{font-size:.72rem;opacity:.75;white-space:nowrap;font-weight:400}

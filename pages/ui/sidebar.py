@@ -31,6 +31,7 @@ def show() -> None:
             with st.expander("More knobs"):
                 for name in rest:
                     knobs.show(name, state.PREFIX + name)
+        state.keep_all_but({state.PREFIX + name for name in has})
         if st.button("Back to the preset", width="stretch", on_click=state.use_preset):
             st.toast("All knobs are the preset's again.")
 

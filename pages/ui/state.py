@@ -8,22 +8,27 @@ are left out and told.
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from core.faults import ScenarioError
-from core.presets import Preset, load_presets
+from core.presets import FOLDER, Preset, load_presets
 from core.scenario import EngineConfig, Scenario
 from core.schedulers import schedulers
 
 PREFIX = "knob_"
+OWN_PRESETS = "SCHEDULER_PRESETS"
+"""Environment variable: a further folder of presets, for a lecture of one's own."""
 
 
 @st.cache_resource(show_spinner=False)
 def presets() -> dict[str, Preset]:
-    """The presets, read once."""
-    return load_presets()
+    """The presets, read once: ours, and those of a folder of one's own, if one is named."""
+    own = os.environ.get(OWN_PRESETS)
+    return load_presets(FOLDER, *([Path(own)] if own else []))
 
 
 def preset() -> Preset:
@@ -69,10 +74,11 @@ def use_preset() -> None:
         st.session_state[PREFIX + knob] = value
 
 
-def keep() -> None:
-    """Keep the values of controls that are not drawn in this run (Streamlit would drop them)."""
-    for key in list(st.session_state):
-        if str(key).startswith(PREFIX) or key in ("preset", "scheduler"):
+def keep_all_but(drawn: set[str]) -> None:
+    """Keep the values of knobs that are not drawn in this run; Streamlit would drop them."""
+    for knob in EngineConfig.model_fields:
+        key = PREFIX + knob
+        if key not in drawn:
             st.session_state[key] = st.session_state[key]
 
 

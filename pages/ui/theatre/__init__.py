@@ -27,18 +27,25 @@ PLACE_CHART = """<style>
 
 
 def script() -> str:
-    """The component's JavaScript, one ES module."""
-    return "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    """All of the theatre for the browser: its HTML, its CSS and its JavaScript as one script."""
+    parts = [f"const THEATRE_{kind.upper()} = {json.dumps(_read(f'theatre.{kind}'))};"
+             for kind in ("html", "css")]
+    return "\n".join(parts + [_read(f"{name}.js") for name in SCRIPTS])
+
+
+def _read(name: str) -> str:
+    return (HERE / name).read_text("utf-8")
 
 
 @cache
-def _component() -> Any:
-    return st.components.v2.component(
-        "scheduler_theatre",
-        html=(HERE / "theatre.html").read_text("utf-8"),
-        css=(HERE / "theatre.css").read_text("utf-8"),
-        js=script(),
-    )
+def _components() -> tuple[Any, Any]:
+    """One component carries the code, and its message never changes, so it is sent once; the other
+    carries the run."""
+    code = st.components.v2.component("scheduler_theatre_code",
+                                      js=f"{script()}\nexport default () => {{}};")
+    stage = st.components.v2.component("scheduler_theatre", html="<div class='host'></div>",
+                                       js=_read("mount.js"))
+    return code, stage
 
 
 def theatre(run: bytes, *, version: str, key: str) -> None:
@@ -49,5 +56,7 @@ def theatre(run: bytes, *, version: str, key: str) -> None:
         version: Differs whenever the run differs.
         key: Names the scenario; with the same name the playhead keeps its step and goes on.
     """
+    code, stage = _components()
     label = json.dumps({"version": version, "key": key}).encode()
-    _component()(data=struct.pack("<I", len(label)) + label + run, key="theatre")
+    stage(data=struct.pack("<I", len(label)) + label + run, key="theatre")
+    code(key="theatre_code")

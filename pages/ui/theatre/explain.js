@@ -20,7 +20,7 @@ function templateKey(run, event) {
   const limit = run.limit(event);
   if (limit !== null) {
     const limited = `${kind}.${limit}`;
-    if (c.eventOther[event] !== NONE && `${limited}.other` in known) return `${limited}.other`;
+    if (c.eventOther[event] !== NONE && c.eventOther[event] !== c.eventRequest[event] && `${limited}.other` in known) return `${limited}.other`;
     if (limited in known) return limited;
   }
   return kind;
@@ -37,7 +37,7 @@ function sentence(run, event, short = false) {
     num_tokens: c.eventTokens[event], cached: c.eventCached[event],
     computed: c.eventTokens[event] - c.eventCached[event],
     queue: queue === NONE ? '' : h.queues[queue], block: c.eventBlock[event],
-    needed: c.eventNeeded[event], available: c.eventAvailable[event],
+    needed: c.eventNeeded[event] | 0, available: c.eventAvailable[event] | 0,
     reserve: h.reserve, interval: h.interval,
   });
 }
@@ -57,10 +57,12 @@ function atStep(run) {
     if (kind === 'held') held.set(queue, i);
     if (kind === 'refused') refused.set(queue, i);
   }
-  const scheduled = new Set(run.queues.get('scheduled'));
+  const died = events.find((i) => run.kind(i) === 'aborted');
+  // whoever the last step served still stands there when the engine dies before it serves anybody
+  const scheduled = new Set(died === undefined ? run.queues.get('scheduled') : []);
   const decoded = [...scheduled].filter((r) => !given.has(r));
   for (const r of decoded) given.set(r, 1);
-  return (run.atStep = { events, own, held, refused, given, scheduled, decoded });
+  return (run.atStep = { events, own, held, refused, given, scheduled, decoded, died });
 }
 
 // The one verdict of a request at the present step: {kind, text, event}.
@@ -69,10 +71,11 @@ function verdict(run, request, queue) {
   const own = now.own.get(request);
   if (own !== undefined) return { kind: run.kind(own), event: own, text: sentence(run, own) };
   if (now.scheduled.has(request)) return { kind: 'given', event: null, text: '' };
+  if (now.died !== undefined) return { kind: 'aborted', event: now.died, text: run.h.templates['verdict.died'] };
   const held = now.held.get(queue), refused = now.refused.get(queue);
   if (refused !== undefined) {
     const head = run.c.eventRequest[refused];
-    const text = fill(run.h.templates.behind, { other: requestHtml(run, head) });
+    const text = fill(run.h.templates['verdict.behind'], { other: requestHtml(run, head) });
     return { kind: 'behind', event: refused, text };
   }
   if (held !== undefined) return { kind: 'held', event: held, text: sentence(run, held) };

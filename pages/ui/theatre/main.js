@@ -54,6 +54,7 @@ class Stage {
     this.lanes.place();
     this.draw(false);
   }
+  close() { this.play(false); this.chart.remove(); }
   focus() { return this.hover >= 0 ? this.hover : this.selected; }
   setHover(request) {
     if (request === this.hover) return;
@@ -111,18 +112,20 @@ class Stage {
   }
 }
 
-export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector('.stage');
-  const stage = parentElement.__stage || (parentElement.__stage = new Stage(root));
+// Mount the theatre in an element, or give the mounted one another run. `data` is what theatre()
+// sends; HTML and CSS stand in front of this file when it is sent.
+window.schedulerTheatre = function (parentElement, data) {
+  const host = parentElement.querySelector('.host');
+  if (!host.firstChild) host.innerHTML = `<style>${THEATRE_CSS}</style>${THEATRE_HTML}`;
+  const stage = host.stage || (host.stage = new Stage(host.querySelector('.stage')));
   const start = performance.now(), { version, key, bytes } = openEnvelope(data);
-  if (stage.version !== version) {
-    stage.version = version;
-    unpack(bytes).then((run) => {
-      if (stage.version !== version) return; // a newer run came in meanwhile
-      stage.load(run, key);
-      root.dataset.version = version;
-      root.dataset.setup = (performance.now() - start).toFixed(1);
-    });
-  } else if (stage.run) { stage.readColors(); stage.layout(true); }
-  return () => { stage.play(false); stage.chart.remove(); };
-}
+  if (stage.version === version) { if (stage.run) { stage.readColors(); stage.layout(true); } return stage; }
+  stage.version = version;
+  unpack(bytes).then((run) => {
+    if (stage.version !== version) return; // a newer run came in meanwhile
+    stage.load(run, key);
+    stage.root.dataset.version = version;
+    stage.root.dataset.setup = (performance.now() - start).toFixed(1);
+  });
+  return stage;
+};

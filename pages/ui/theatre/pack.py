@@ -177,4 +177,5 @@ def _rows(trace: Trace) -> Columns:
 
 
 def _column(values: Iterable[int | None]) -> np.ndarray:
-    return np.fromiter((NONE if v is None else v for v in values), dtype=np.uint32)
+    """As uint32; a negative number as its two's complement, a missing one as NONE."""
+    return np.fromiter((NONE if v is None else v & NONE for v in values), dtype=np.uint32)

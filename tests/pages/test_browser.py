@@ -1,0 +1,172 @@
+"""The dashboard in a real browser: plays, steps, hovers, downloads, survives deep links."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.pages.browser import browser, chromium, dashboard, wait_for_run
+
+pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium is installed here")
+
+HARMLESS = re.compile(r"_stcore/(host-config|health)|Failed to load resource.*404")
+"""On a deep link Streamlit looks for its own address one folder too low first."""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with dashboard() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture
+def page(chrome: Any) -> Iterator[Any]:
+    """A page that must not write an error to the console."""
+    context = chrome.new_context(viewport={"width": 1400, "height": 900}, accept_downloads=True)
+    opened, problems = context.new_page(), []
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda message: problems.append(message.text)
+              if message.type == "error" and not HARMLESS.search(message.text) else None)
+    yield opened
+    context.close()
+    assert problems == []
+
+
+def step_of(page: Any) -> int:
+    return int(page.locator(".scrub input").input_value())
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_run_page_plays_steps_and_scrubs(page: Any, address: str) -> None:
+    page.goto(address)
+    wait_for_run(page)
+    assert step_of(page) == 0
+    press(page, "Step forward")
+    assert step_of(page) == 1
+    press(page, "Last step")
+    assert step_of(page) == 23
+    press(page, "Step back")
+    assert step_of(page) == 22
+    page.locator(".scrub input").fill("6")
+    assert "2 is swapped out" in page.locator(".why").inner_text()
+    page.locator(".stage").press("Home")
+    assert step_of(page) == 0
+    page.locator(".stage").press("ArrowRight")
+    page.locator(".stage").press("ArrowRight")
+    page.locator(".stage").press("ArrowLeft")
+    assert step_of(page) == 1
+    page.locator("[data-do=rate]").select_option("10")
+    press(page, "Play")
+    page.wait_for_function("(from) => +document.querySelector('.theatre-line')"
+                           ".dataset.step > from + 3", arg=1)
+    press(page, "Pause")
+    stopped = step_of(page)
+    page.wait_for_timeout(300)
+    assert step_of(page) == stopped
+
+
+def test_run_page_playhead_on_the_chart_follows(page: Any, address: str) -> None:
+    page.goto(address)
+    wait_for_run(page)
+    line = page.locator(".theatre-line")
+    line.wait_for()
+    left = line.bounding_box()["x"]
+    page.locator(".scrub input").fill("12")
+    moved = line.bounding_box()["x"]
+    page.locator(".scrub input").fill("24")
+    assert left < moved < line.bounding_box()["x"]
+    assert line.get_attribute("data-step") == "23"
+
+
+def test_run_page_hovering_a_block_lights_its_row_and_the_other_way_round(
+        page: Any, address: str) -> None:
+    page.goto(address)
+    wait_for_run(page)
+    page.locator(".theatre-row").wait_for(state="attached")
+    page.locator("canvas.grid").hover(position={"x": 100, "y": 40})  # block 2, of request 2
+    assert "GPU block 2: 2" in page.locator(".tip").inner_text()
+    row = page.locator(".theatre-row")
+    assert row.is_visible()
+    middle = row.bounding_box()["y"] + row.bounding_box()["height"] / 2
+    bar = page.locator(".st-key-chart_box .trace.bars").nth(1).locator("path").nth(1)
+    box = bar.bounding_box()
+    assert abs(middle - (box["y"] + box["height"] / 2)) < 4
+    page.mouse.move(5, 5)
+    box = page.locator(".st-key-chart_box .trace.bars").nth(0).locator("path").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".chip.focus").wait_for()
+    assert page.locator(".chip.focus .name").inner_text() == "3"
+
+
+def test_run_page_slider_moved_keeps_the_step_and_goes_on_playing(page: Any, address: str) -> None:
+    page.goto(f"{address}/?preset=02_swap_under_pressure")
+    version = wait_for_run(page)
+    page.locator(".scrub input").fill("100")
+    slider = page.get_by_role("slider", name="GPU blocks")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    second = wait_for_run(page, version)
+    assert step_of(page) == 100
+    assert "num_gpu_blocks=120" in page.url
+    press(page, "Play")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_for_run(page, second)
+    at = step_of(page)
+    page.wait_for_function("(from) => +document.querySelector('.theatre-line')"
+                           ".dataset.step > from", arg=at)
+    assert page.get_by_role("button", name="Pause", exact=True).is_visible()
+
+
+def test_tables_page_csv_downloads(page: Any, address: str) -> None:
+    page.goto(address)
+    wait_for_run(page)
+    page.get_by_role("link", name="Tables and downloads").click()
+    button = page.get_by_role("button", name="requests.csv")
+    button.wait_for()
+    with page.expect_download() as waiting:
+        button.click()
+    assert waiting.value.suggested_filename == "article-demo_requests.csv"
+    rows = list(csv.DictReader(io.StringIO(waiting.value.path().read_text("utf-8"))))
+    assert [row["request_id"] for row in rows] == ["1", "2", "3"]
+
+
+def test_pages_cold_deep_link_lands_in_the_frame_with_its_parameters(chrome: Any) -> None:
+    """The first visit after the server's start is a link to a page other than the first."""
+    with dashboard() as fresh:
+        page = chrome.new_page()
+        page.goto(f"{fresh}/tables?preset=05_sequence_budget_binds&max_num_seqs=5")
+        page.get_by_role("button", name="requests.csv").wait_for(timeout=20_000)
+        assert page.get_by_role("link", name="The run").is_visible()
+        page.get_by_text("10 rows").wait_for()
+        assert "max_num_seqs=5" in page.url and "preset=05_sequence_budget_binds" in page.url
+        page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"),
+                         [("light", 1400, 900), ("dark", 1280, 720)])
+def test_run_page_fits_the_screen_without_scrolling(
+        chrome: Any, address: str, scheme: str, width: int, height: int) -> None:
+    page = chrome.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(f"{address}/?preset=02_swap_under_pressure")
+    wait_for_run(page)
+    page.locator(".scrub input").fill("180")
+    for part in (".st-key-chart_box", "canvas.grid", ".lanes", ".why"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= height + 1, part
+        assert box["x"] + box["width"] <= width + 1, part
+    page.close()
