@@ -62,6 +62,8 @@ class Engine:
     """Block 0 of the GPU is reserved and never handed out."""
     breaks: ClassVar[dict[str, str]] = {}
     """Invariants that the modelled algorithm does not keep, each with the reason."""
+    decode_call: ClassVar[str] = ""
+    """``method.call``: the call in its file that gives a running request its next token."""
     needs_true_length: ClassVar[bool] = False
     """Whether it is an oracle: told the output lengths, which no real engine can know."""
     true_lengths: Mapping[str, int] = MappingProxyType({})

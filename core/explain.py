@@ -26,47 +26,41 @@ def templates(language: str = "en") -> dict[str, str]:
     return english | (json.loads(path.read_text("utf-8")) if path.exists() else {})
 
 
-def template_key(event: Event, attempt: int = 0) -> str:
-    """The key of the most special template for an event that there is.
-
-    Args:
-        event: A decision.
-        attempt: How often its request had been preempted before.
-    """
-    known = templates()
-    if event.kind is Kind.PREFILLED:
-        if event.num_cached_tokens:
-            return "prefilled.cached"
-        return "prefilled.again" if attempt else "prefilled"
+def template_key(trace: Trace, event: Event) -> str:
+    """The key of the most special template for an event that there is."""
+    known, cause = templates(), event.cause
     key: str = event.kind.value
-    if event.cause is not None:
-        limited = f"{key}.{event.cause.limit.value}"
-        if event.cause.other is not None and f"{limited}.other" in known:
-            return f"{limited}.other"
-        if limited in known:
-            return limited
-    return key
+    if event.num_cached_tokens:
+        return f"{key}.cached"
+    if event.kind is Kind.PREFILLED and _starts_over(trace, event):
+        return f"{key}.again"
+    if cause is None:
+        return key
+    limited = f"{key}.{cause.limit.value}"
+    about_another = cause.other not in (None, trace.request_id(event.request))
+    keys = [f"{limited}.other"] if about_another else []
+    return next((k for k in (*keys, limited) if k in known), key)
 
 
 def sentence(trace: Trace, event: Event, language: str = "en") -> str:
     """The event in words, with its numbers."""
-    attempt = 0
-    if event.kind is Kind.PREFILLED:
-        attempt = sum(1 for e in trace.event_rows
-                      if e.kind is Kind.PREEMPTED and e.request == event.request
-                      and e.step < event.step)
-    text = templates(language)[template_key(event, attempt)]
-    return text.format(**_numbers(trace, event))
+    return templates(language)[template_key(trace, event)].format(**numbers(trace, event))
+
+
+def _starts_over(trace: Trace, event: Event) -> bool:
+    """Whether the request had lost its blocks before, so that it computes all it has again."""
+    lost = None if event.request is None else trace.first_preemptions.get(event.request)
+    return lost is not None and lost < event.step
 
 
 def end_sentence(trace: Trace, language: str = "en") -> str:
     """How the run ended, in words."""
     words, end = templates(language), trace.end
-    if end.outcome is Outcome.STUCK and end.request is not None:
-        last = next(e for e in reversed(trace.event_rows) if e.request == end.request and e.cause)
-        return words["end.stuck.because"].format(
-            since=end.step - _idle_steps(trace), request=trace.request_id(end.request),
-            cause=sentence(trace, last, language))
+    if end.outcome is Outcome.STUCK and end.cause is not None:
+        last = next(e for e in reversed(trace.event_rows)
+                    if (e.request, e.cause) == (end.request, end.cause))
+        return words["end.stuck.because"].format(since=end.step - _idle_steps(trace),
+                                                 cause=sentence(trace, last, language))
     text = words[f"end.{end.outcome.value}"].format(steps=end.step)
     if end.outcome is Outcome.ABORTED:
         text += " " + sentence(trace, trace.event_rows[-1], language)
@@ -83,7 +77,8 @@ def _idle_steps(trace: Trace) -> int:
     return count
 
 
-def _numbers(trace: Trace, event: Event) -> dict[str, object]:
+def numbers(trace: Trace, event: Event) -> dict[str, object]:
+    """What the placeholders of a template stand for; None where the event does not say."""
     config, cause = trace.scenario.config, event.cause
     asked = None if event.request is None else trace.scenario.requests[event.request]
     return {
@@ -98,5 +93,4 @@ def _numbers(trace: Trace, event: Event) -> dict[str, object]:
         "available": cause and cause.available,
         "other": cause and cause.other,
         "reserve": int(config.watermark * config.num_gpu_blocks),
-        "interval": config.prefill_schedule_interval,
     }

@@ -176,6 +176,15 @@ class Trace:
         return None if index is None else self.scenario.requests[index].request_id
 
     @cached_property
+    def first_preemptions(self) -> dict[int, int]:
+        """For each request that was ever preempted (recompute) the step in which it first was."""
+        first: dict[int, int] = {}
+        for event in self.event_rows:
+            if event.kind is Kind.PREEMPTED and event.request is not None:
+                first.setdefault(event.request, event.step)
+        return first
+
+    @cached_property
     def steps(self) -> pd.DataFrame:
         """One row per step; see core/tables.py for the columns."""
         from core import tables

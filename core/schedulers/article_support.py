@@ -25,6 +25,7 @@ class ArticleEngine(Engine):
     """Memory, queue order and compression for both of the article's schedulers."""
 
     models = "the article"
+    decode_call = "schedule_running.append_token"
     knobs = (
         "max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "num_cpu_blocks", "block_size",
         "max_model_len", "preemption_mode", "policy", "batch_group_size", "compress_swapped",

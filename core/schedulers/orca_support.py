@@ -35,6 +35,7 @@ class ReservingEngine(Engine):
     """Memory, budget and moves of the schedulers that reserve."""
 
     models = "Orca, OSDI 2022, with the memory of the vLLM paper's section 6.1"
+    decode_call = "schedule.decode"
     knobs: ClassVar[tuple[str, ...]] = (
         "max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "block_size", "max_model_len",
         "policy",

@@ -20,6 +20,7 @@ class V0Engine(Engine):
     """The classic engine without its passes."""
 
     models = "vllm 0.6.6.post1 (V0)"
+    decode_call = "schedule_running.compute"
     knobs = (
         "max_num_batched_tokens", "max_num_seqs", "max_model_len", "num_gpu_blocks",
         "num_cpu_blocks", "block_size", "preemption_mode", "policy", "enable_chunked_prefill",

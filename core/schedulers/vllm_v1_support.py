@@ -24,6 +24,7 @@ class V1Engine(Engine):
     """The parts of V1 that decide nothing."""
 
     models = "vllm 0.33.0 (V1)"
+    decode_call = "serve_running.give"
     knobs: ClassVar[tuple[str, ...]] = (
         "max_num_batched_tokens", "max_num_scheduled_tokens", "max_num_seqs",
         "max_num_active_seqs", "num_gpu_blocks", "block_size", "max_model_len", "policy",
