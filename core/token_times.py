@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from core.trace import Event, Kind, Trace
+from core.trace import Event, Kind, State, Trace
 
 Ints = NDArray[np.int64]
 _KINDS = frozenset((Kind.PREFILLED, Kind.TAKEN_BACK, Kind.PREEMPTED, Kind.SWAPPED_OUT,
@@ -63,7 +63,8 @@ def token_times(trace: Trace) -> TokenTimes:
         for step, tokens in life.changes:
             changes[step] += tokens
         given_up += [(request, step, -tokens) for step, tokens in life.changes if tokens < 0]
-        given_up.append((request, trace.num_steps, life.held(trace.num_steps)))
+        if trace.request_rows[request].state is not State.FINISHED:
+            given_up.append((request, trace.num_steps, life.held(trace.num_steps)))
     np.add.at(changes, steps[decoded], 1)
     tokens_before = np.concatenate(([0], np.cumsum(got_token)))
     return TokenTimes(tokens_before[first], steps[got_token], num_recomputed,
