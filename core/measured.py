@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -152,14 +153,12 @@ def _part(run: MeasuredRun, key: str) -> dict[str, Any]:
 
 
 def _named_gpu(text: str) -> str | None:
-    """The GPU whose name stands in the text, whatever is between its letters."""
-    plain = _letters(text)
-    named = [name for name in GPUS if _letters(name) in plain]
-    return max(named, key=len, default=None)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.lower()))
+    """The GPU whose name stands in the text: as whole words, whatever is between them."""
+    for name in GPUS:
+        words = ".*?".join(map(re.escape, re.split("[ -]", name)))
+        if re.search(rf"\b{words}b?\b", text, re.IGNORECASE):  # 80G is written 80GB too
+            return name
+    return None
 
 
 def _requests(path: Path) -> tuple[MeasuredRequest, ...]:
