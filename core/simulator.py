@@ -80,7 +80,8 @@ def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
             if to_come and _has_to_wait(scheduler, clock):
                 clock.jump(to_come[0][0])
             scheduler.now = clock.now
-        _let_arrive(scheduler, to_come)
+        if to_come and to_come[0][0] <= scheduler.now:
+            _let_arrive(scheduler, to_come)
         try:
             scheduled = scheduler.schedule()
         except EngineDied as death:
