@@ -9,6 +9,7 @@ st.set_page_config(page_title="vLLM scheduler theatre", page_icon="pages/ui/icon
 frame.enter_frame()
 PAGES = {
     "run": st.Page("pages/run.py", title="The run", icon=":material/play_circle:", default=True),
+    "requests": st.Page("pages/requests.py", title="Requests", icon=":material/upload_file:"),
     "compare": st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
     "article": st.Page("pages/article.py", title="Article and engine",
                        icon=":material/menu_book:"),

@@ -93,6 +93,11 @@ class Engine:
         """What this engine would refuse at its start. Fields without a leading ``config.``"""
         return []
 
+    @property
+    def num_alive(self) -> int:
+        """Requests in one of the queues."""
+        return len(self.waiting) + len(self.running) + len(self.swapped)
+
     def schedule(self) -> list[Sequence]:
         """Decide one step.
 

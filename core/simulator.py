@@ -6,6 +6,7 @@ No clock, no random source, no file, no print: the same Scenario gives the same 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 from core.arrivals import Arrivals, arrivals
 from core.clock import SecondsClock
@@ -37,7 +38,15 @@ def check(scenario: Scenario) -> None:
         raise ScenarioError(f._replace(field=f"config.{f.field}") for f in faults)
 
 
-def simulate(scenario: Scenario) -> Trace:
+Watch = Callable[[int, int], None]
+"""Is told now and then how many steps are done and how many requests have ended. It can end a run
+by raising; it cannot influence one."""
+
+WATCHED_EVERY = 256
+"""Steps between two calls."""
+
+
+def simulate(scenario: Scenario, watch: Watch | None = None) -> Trace:
     """Run a scenario to its end.
 
     A run always ends: when every request has ended, when nothing can go on (stuck), when the real
@@ -57,7 +66,7 @@ def simulate(scenario: Scenario) -> Trace:
     if scenario.clock == "seconds":
         assert scenario.machine is not None, "checked: the clock in seconds has a machine"
         clock = SecondsClock(scenario.machine, scenario.config.block_size)
-    end = _run(scenario, scheduler, record, sequences, clock)
+    end = _run(scenario, scheduler, record, sequences, clock, watch)
     _close(scheduler, record, sequences, end)
     return Trace(scenario, end, record.steps, record.events, record.spans, record.leases,
                  record.edits, [_request_row(seq) for seq in sequences],
@@ -65,16 +74,18 @@ def simulate(scenario: Scenario) -> Trace:
 
 
 def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
-         sequences: list[Sequence], clock: SecondsClock | None) -> End:
+         sequences: list[Sequence], clock: SecondsClock | None, watch: Watch | None) -> End:
     """Step until the run ends."""
     to_come = arrivals(scenario, sequences)
     in_seconds = scenario.arrives_in_seconds
     targets = [request.output_len for request in scenario.requests]
     idle = 0
-    while to_come or scheduler.waiting or scheduler.running or scheduler.swapped:
+    while to_come or scheduler.num_alive:
         step = record.step
         if step >= scenario.max_steps:
             return End(Outcome.STEP_LIMIT, step)
+        if watch and step % WATCHED_EVERY == 0:
+            watch(step, len(sequences) - len(to_come) - scheduler.num_alive)
         scheduler.now = step
         if clock and in_seconds:
             if to_come and _has_to_wait(scheduler, clock):
@@ -100,8 +111,7 @@ def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
 
 def _has_to_wait(scheduler: Engine, clock: SecondsClock) -> bool:
     """Whether nothing can happen before the next arrival: nobody is there, or nobody moves."""
-    nobody = not (scheduler.waiting or scheduler.running or scheduler.swapped)
-    return nobody or clock.num_empty >= STUCK_AFTER
+    return not scheduler.num_alive or clock.num_empty >= STUCK_AFTER
 
 
 def _let_arrive(scheduler: Engine, to_come: Arrivals) -> None:

@@ -37,7 +37,8 @@ def window(trace: Trace, first: int, last: int, max_requests: int) -> Trace:
 
 
 def _kept(trace: Trace, first: int, last: int, most: int) -> list[int]:
-    busy, waiting = set(), set()
+    busy: set[int] = set()
+    waiting: set[int] = set()
     for span in trace.span_rows:
         if span.from_step <= last and span.to_step >= first:
             (waiting if span.state is State.WAITING else busy).add(span.request)

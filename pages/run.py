@@ -2,11 +2,36 @@
 
 import streamlit as st
 
+from core.figures.bands import plot_bands
+from core.window import window
 from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
 from pages.ui.theatre import PLACE_CHART, theatre
 
 inside_frame("run")
+
+SHOWN = 200  # requests in the theatre of a long run
+WINDOW = 1_500  # steps in it, at most
+CHART = {"displayModeBar": "hover", "displaylogo": False,
+         "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
+
+
+def choose_window(whole: run.View) -> run.View:
+    """The bands of a long run, and the part of it that the theatre shows."""
+    steps = whole.trace.num_steps
+    length = min(WINDOW, steps)
+    first, last = st.slider(
+        "Steps to look at", 0, steps - 1, (0, min(length, 400) - 1), key="window_steps",
+        help=f"The theatre shows at most {WINDOW:,} steps and {SHOWN} requests of a long run.")
+    last = min(last, first + length - 1)
+    st.plotly_chart(plot_bands(whole.trace, height=190, window=(first, last)), key="bands",
+                    config={"displayModeBar": False},
+                    alt=f"Requests in each state over {steps:,} steps. {whole.chart_alt}")
+    part = window(whole.trace, first, last, SHOWN)
+    st.caption(f"Steps {first:,} to {last:,}, counted from 0 below; {len(part.request_rows)} of"
+               f" {len(whole.trace.request_rows):,} requests.")
+    return run.view_of(part, salt=f"{first} {last}")
+
 
 st.html(PLACE_CHART)
 preset = state.preset()
@@ -17,9 +42,11 @@ view = run.current()
 if view is None:
     st.stop()
 show.headline(preset, view.trace)
+if run.is_long(view.trace.scenario):
+    view = choose_window(view)
+
 with st.container(key="stage"):
     theatre(view.packed, version=view.version, key=preset.name)
     with st.container(key="chart_box"):
         st.plotly_chart(view.chart, key="gantt", on_select="ignore", alt=view.chart_alt,
-                        config={"displayModeBar": "hover", "displaylogo": False,
-                                "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]})
+                        config=CHART)

@@ -15,17 +15,13 @@ from core.scenario import Scenario
 from core.schedulers import schedulers
 from core.simulator import simulate
 from core.trace import Trace
-from pages.ui import marks, sidebar, state
+from pages.ui import marks, show, sidebar, state
 from pages.ui.theatre.pack import pack
-
-
-def chart_height(trace: Trace) -> int:
-    """Of the Gantt chart and the grid beside it, in pixels; a projector shows 720 in all."""
-    return 262 if len(trace.request_rows) <= 24 else 296
-
 
 PRESET_RIVAL = "preset"
 """Stands for the counterpart that a preset names."""
+LONG = 400
+"""With more requests than this a run is shown as bands with a window, and computed with a bar."""
 
 
 class View(NamedTuple):
@@ -38,6 +34,20 @@ class View(NamedTuple):
     version: str
 
 
+def chart_height(trace: Trace) -> int:
+    """Of the Gantt chart and the grid beside it, in pixels; a projector shows 720 in all."""
+    return 262 if len(trace.request_rows) <= 24 else 296
+
+
+def view_of(trace: Trace, salt: str = "") -> View:
+    """Prepare the picture of a run."""
+    version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
+    height = chart_height(trace)
+    extras = {"chartHeight": height, "invariants": marks.invariants(trace)}
+    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
+                version)
+
+
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Scenario: Scenario.to_json})
 def view(scenario: Scenario) -> View:
     """Run a scenario and prepare its picture.
@@ -45,30 +55,53 @@ def view(scenario: Scenario) -> View:
     Raises:
         ScenarioError: if the scheduler refuses the knobs.
     """
-    trace = simulate(scenario)
-    version = hashlib.sha256(scenario.to_json().encode()).hexdigest()[:16]
-    height = chart_height(trace)
-    extras = {"chartHeight": height, "invariants": marks.invariants(trace)}
-    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
-                version)
+    return view_of(simulate(scenario))
+
+
+def is_long(scenario: Scenario) -> bool:
+    """Whether there are too many requests for a row each."""
+    return len(scenario.requests) > LONG
 
 
 def current() -> View | None:
-    """The run that the controls ask for; with a fault, its message and the last good run."""
+    """The run that the controls ask for; with a fault, its message and the last good run.
+
+    Of a long run only the trace is prepared: its pictures are made of a window.
+    """
     try:
-        found = view(state.scenario())
+        scenario = state.scenario()
+        found = _long_run(scenario) if is_long(scenario) else view(scenario)
     except ScenarioError as error:
-        show_faults(error)
+        show.faults("These settings do not go together, so the last good run stays", error)
         last: View | None = st.session_state.get("last_good")
         return last
-    st.session_state["last_good"] = found
+    if found is not None:
+        st.session_state["last_good"] = found
     return found
 
 
-def show_faults(error: ScenarioError) -> None:
-    """Say what is wrong, all of it, and that the picture is the last good one."""
-    lines = "\n".join(f"- `{fault.field}` = {fault.value}: {fault.rule}" for fault in error.faults)
-    st.error(f"These settings do not go together, so the last good run stays:\n{lines}")
+def _long_run(scenario: Scenario) -> View | None:
+    """A run with a progress bar and a button that ends it; the last one is kept."""
+    key = hashlib.sha256(scenario.to_json().encode()).hexdigest()
+    kept: tuple[str, View] | None = st.session_state.get("long_run")
+    if kept and kept[0] == key:
+        return kept[1]
+    if st.session_state.get("cancelled_run") == key:
+        st.info("This run was cancelled.")
+        if not st.button("Run it after all"):
+            return None
+    st.session_state["cancelled_run"] = key  # until it is done: a click interrupts the run
+    count, place = len(scenario.requests), st.empty()
+    with place.container():
+        st.button("Cancel", key="cancel_run")
+        bar = st.progress(0.0, f"Scheduling {count:,} requests ...")
+        trace = simulate(scenario, lambda step, ended: bar.progress(
+            min(1.0, ended / count), f"{ended:,} of {count:,} requests in {step:,} steps"))
+    place.empty()
+    st.session_state["cancelled_run"] = None
+    found = View(trace, go.Figure(), gantt_alt(trace), b"", key[:16])
+    st.session_state["long_run"] = (key, found)
+    return found
 
 
 def rivals(preset: Preset) -> list[str]:
@@ -95,6 +128,5 @@ def rival(preset: Preset, name: str) -> View | None:
     try:
         return view(scenario.model_copy(update={"scheduler": name}))
     except ScenarioError as error:
-        faults = "\n".join(f"- `{f.field}` = {f.value}: {f.rule}" for f in error.faults)
-        st.error(f"{sidebar.title(name)} does not take these knobs:\n{faults}")
+        show.faults(f"{sidebar.title(name)} does not take these knobs", error)
         return None

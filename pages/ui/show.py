@@ -6,6 +6,7 @@ from html import escape
 
 import streamlit as st
 
+from core.faults import ScenarioError
 from core.presets import Preset, totals
 from core.trace import Trace
 
@@ -44,3 +45,11 @@ def five_numbers(trace: Trace) -> list[tuple[str, str]]:
         ("swapped out", f"{found['num_swaps']:,} ×"),
         ("tokens computed", f"{found['num_computed_tokens']:,}"),
     ]
+
+
+def faults(text: str, error: ScenarioError, most: int = 10) -> None:
+    """Say what is wrong with an input: each field with its value and the rule."""
+    lines = [f"- `{fault.field}` = {fault.value}: {fault.rule}" for fault in error.faults[:most]]
+    if len(error.faults) > most:
+        lines.append(f"- and {len(error.faults) - most} more")
+    st.error(f"{text}:\n" + "\n".join(lines))

@@ -6,6 +6,7 @@ import inspect
 
 import streamlit as st
 
+from core import memory
 from core.presets import Preset, groups
 from core.schedulers import schedulers
 from pages.ui import knobs, state
@@ -31,11 +32,54 @@ def show() -> None:
             with st.expander("More knobs"):
                 for name in rest:
                     knobs.show(name, state.PREFIX + name)
-        state.keep_all_but({state.PREFIX + name for name in has})
+        drawn = {state.PREFIX + name for name in has} | _machine()
+        state.keep_all_but(drawn)
         if st.button("Back to the preset", width="stretch", on_click=state.use_preset):
             st.toast("All knobs are the preset's again.")
 
 
+def _machine() -> set[str]:
+    """The clock, and the machine that it runs on. Gives the keys of the controls drawn."""
+    with st.expander("Clock and machine"):
+        st.segmented_control("Time counts", ["step", "seconds"], key="clock", required=True,
+                             format_func=lambda c: {"step": "steps", "seconds": "seconds"}[c],
+                             help="Steps, or the seconds that a GPU would take for each step.")
+        if st.session_state["clock"] == "step":
+            return set()
+        for name, choices in state.MACHINE.items():
+            st.selectbox(MACHINE_LABELS[name], choices, key=f"machine_{name}")
+        _memory()
+    return {f"machine_{name}" for name in state.MACHINE}
+
+
+def _memory() -> None:
+    """As many blocks as this machine has room for."""
+    st.session_state.setdefault("utilization", 0.9)
+    st.session_state.setdefault("swap_space", 4.0)
+    share = st.slider("GPU memory utilization", 0.3, 1.0, step=0.01, key="utilization",
+                      help="vLLM's name: `gpu_memory_utilization`.")
+    swap = st.slider("Swap space, GiB", 0.0, 64.0, step=1.0, key="swap_space",
+                     help="vLLM's name: `swap_space`, in V0.")
+    machine, size = state.machine(), st.session_state[f"{state.PREFIX}block_size"]
+    blocks = memory.num_gpu_blocks(
+        machine, size, gpu_memory_utilization=share,
+        max_num_batched_tokens=st.session_state[f"{state.PREFIX}max_num_batched_tokens"],
+        max_num_seqs=st.session_state[f"{state.PREFIX}max_num_seqs"])
+    cpu_blocks = memory.num_cpu_blocks(machine, size, swap)
+    if not blocks.fits:
+        st.warning(f"{machine.model} does not fit on {machine.tensor_parallel} × {machine.gpu}.")
+        return
+    st.caption(f"Room for {blocks.num_gpu_blocks:,} GPU blocks and {cpu_blocks:,} CPU blocks of "
+               f"{size} tokens.")
+
+    def use() -> None:
+        st.session_state[f"{state.PREFIX}num_gpu_blocks"] = min(blocks.num_gpu_blocks, 1_000_000)
+        st.session_state[f"{state.PREFIX}num_cpu_blocks"] = min(cpu_blocks, 1_000_000)
+
+    st.button("Use these block counts", on_click=use, width="stretch")
+
+
+MACHINE_LABELS = {"gpu": "GPU", "model": "Model", "tensor_parallel": "GPUs in parallel"}
 SHORT = {"vLLM V0": "V0 · ", "vLLM V1": "V1 · ", "V0 beside V1": "V0 | V1 · "}
 
 

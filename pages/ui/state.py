@@ -1,8 +1,8 @@
-"""What the visitor has chosen: preset, scheduler and knobs, in the session and in the URL.
+"""What the visitor has chosen, requests to clock, in the session and in the URL.
 
 The session holds one value per knob under ``knob_<name>``. The URL holds the preset's name and
-whatever differs from it, so that a link reopens the same run. Values in a link that are not valid
-are left out and told.
+whatever differs from it, so that a link reopens the same run; requests of one's own travel in it
+as a whole scenario, if they are few. Values in a link that are not valid are left out and told.
 """
 
 from __future__ import annotations
@@ -13,22 +13,36 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from pydantic import ValidationError
 
-from core.faults import ScenarioError
+from core.cost.gpus import GPUS
+from core.cost.machine import Machine
+from core.cost.models import MODELS
+from core.export.permalink import from_permalink, to_permalink
+from core.faults import ScenarioError, faults_of
 from core.presets import FOLDER, Preset, load_presets
 from core.scenario import EngineConfig, Scenario
 from core.schedulers import schedulers
 
 PREFIX = "knob_"
+OWN = "own"
+"""Stands among the presets for the visitor's own requests."""
 OWN_PRESETS = "SCHEDULER_PRESETS"
 """Environment variable: a further folder of presets, for a lecture of one's own."""
+MACHINE = {"gpu": tuple(GPUS), "model": tuple(MODELS), "tensor_parallel": (1, 2, 4, 8)}
+"""What is chosen of a machine, and among what; the session's keys are ``machine_<name>``."""
 
 
 @st.cache_resource(show_spinner=False)
-def presets() -> dict[str, Preset]:
-    """The presets, read once: ours, and those of a folder of one's own, if one is named."""
+def _read_presets() -> dict[str, Preset]:
     own = os.environ.get(OWN_PRESETS)
     return load_presets(FOLDER, *([Path(own)] if own else []))
+
+
+def presets() -> dict[str, Preset]:
+    """The presets by name; the visitor's own requests, if there are any, come first."""
+    own: Preset | None = st.session_state.get("own_requests")
+    return {**({OWN: own} if own else {}), **_read_presets()}
 
 
 def preset() -> Preset:
@@ -36,50 +50,80 @@ def preset() -> Preset:
     return presets()[st.session_state["preset"]]
 
 
+def take_own(scenario: Scenario) -> None:
+    """Make the visitor's own requests the chosen preset."""
+    st.session_state["own_requests"] = Preset(
+        OWN, scenario.name, f"{len(scenario.requests):,} requests of your own.",
+        "Move the knobs, or choose another scheduler.", scenario, "Your own")
+    st.session_state["preset"] = OWN
+    use_preset()
+
+
 def start() -> None:
-    """At the first run of a session: take the preset and the knobs from the URL."""
+    """At the first run of a session: take everything from the URL."""
     if "preset" in st.session_state:
         return
-    query = st.query_params.to_dict()
-    name = query.pop("preset", next(iter(presets())))
-    notes = []
-    if name not in presets():
+    query, notes = st.query_params.to_dict(), []
+    st.session_state["link_notes"] = notes
+    name = query.pop("preset", next(iter(_read_presets())))
+    if packed := query.pop("scenario", None):
+        try:
+            take_own(from_permalink(packed))
+            return
+        except ScenarioError as error:
+            notes.append(f"scenario: {error.faults[0].rule}")
+    if name not in _read_presets():
         notes.append(f"preset = {name}: there is no such preset")
-        name = next(iter(presets()))
+        name = next(iter(_read_presets()))
     st.session_state["preset"] = name
     use_preset()
-    scheduler = query.pop("scheduler", None)
-    if scheduler in schedulers():
-        st.session_state["scheduler"] = scheduler
-    elif scheduler is not None:
-        notes.append(f"scheduler = {scheduler}: must be one of {', '.join(schedulers())}")
-    for knob, text in query.items():
-        if knob not in EngineConfig.model_fields:
-            continue
+    for key, text in query.items():
+        if fault := _take(key, text):
+            notes.append(f"{key} = {text}: {fault}")
+
+
+def _take(key: str, text: str) -> str | None:
+    """Take one parameter of a link; gives what is wrong with it."""
+    choices = {"scheduler": tuple(schedulers()), "clock": ("step", "seconds"), **MACHINE}
+    value = _read(text)
+    if key in choices:
+        if value not in choices[key]:
+            return f"must be one of {', '.join(map(str, choices[key]))}"
+        st.session_state[f"machine_{key}" if key in MACHINE else key] = value
+    elif key in EngineConfig.model_fields:
         try:
-            value = _read(text)
-            EngineConfig(**{knob: value})
+            EngineConfig(**{key: value})
         except ValueError:
-            notes.append(f"{knob} = {text}: not a value for this knob")
-        else:
-            st.session_state[PREFIX + knob] = value
-    st.session_state["link_notes"] = notes
+            return "not a value for this knob"
+        st.session_state[PREFIX + key] = value
+    return None
 
 
 def use_preset() -> None:
-    """Set the scheduler and every knob to the chosen preset's."""
-    scenario = preset().scenario
-    st.session_state["scheduler"] = scenario.scheduler
-    for knob, value in scenario.config.model_dump().items():
-        st.session_state[PREFIX + knob] = value
+    """Set the scheduler, every knob and the clock to the chosen preset's."""
+    base = preset().scenario
+    machine = base.machine or Machine()
+    st.session_state.update({PREFIX + k: v for k, v in base.config.model_dump().items()})
+    st.session_state.update({"scheduler": base.scheduler, "clock": base.clock})
+    st.session_state.update({f"machine_{name}": getattr(machine, name) for name in MACHINE})
 
 
 def keep_all_but(drawn: set[str]) -> None:
-    """Keep the values of knobs that are not drawn in this run; Streamlit would drop them."""
-    for knob in EngineConfig.model_fields:
-        key = PREFIX + knob
+    """Keep the values of controls that are not drawn in this run; Streamlit would drop them."""
+    keys = {PREFIX + knob for knob in EngineConfig.model_fields}
+    for key in keys | {f"machine_{name}" for name in MACHINE}:
         if key not in drawn:
             st.session_state[key] = st.session_state[key]
+
+
+def machine() -> Machine:
+    """The machine that the controls describe; what they do not tell is the preset's."""
+    base = preset().scenario.machine or Machine()
+    chosen = {name: st.session_state[f"machine_{name}"] for name in MACHINE}
+    if chosen["gpu"] != base.gpu:  # fitted efficiencies belong to their GPU
+        base = base.model_copy(update=dict.fromkeys(
+            ("compute_efficiency", "memory_efficiency", "host_link_gb_s")))
+    return Machine(**{**base.model_dump(), **chosen})
 
 
 def scenario() -> Scenario:
@@ -89,32 +133,46 @@ def scenario() -> Scenario:
         ScenarioError: if the knobs do not go together.
     """
     base = preset().scenario
-    config = {k: st.session_state[PREFIX + k] for k in EngineConfig.model_fields}
     try:
+        config = EngineConfig(**{k: st.session_state[PREFIX + k]
+                                 for k in EngineConfig.model_fields})
+        clock = st.session_state["clock"]
         return base.model_copy(update={
-            "scheduler": st.session_state["scheduler"], "config": EngineConfig(**config)})
-    except ValueError as error:
-        from pydantic import ValidationError
-
-        from core.faults import faults_of
-
-        if isinstance(error, ValidationError):
-            raise ScenarioError(faults_of(error)) from None
-        raise
+            "scheduler": st.session_state["scheduler"], "config": config, "clock": clock,
+            "machine": machine() if clock == "seconds" or base.machine else None})
+    except ValidationError as error:
+        raise ScenarioError(faults_of(error)) from None
 
 
 def write_url() -> None:
-    """Put into the URL what differs from the preset."""
-    base = preset().scenario
-    query = {"preset": st.session_state["preset"]}
-    if st.session_state["scheduler"] != base.scheduler:
-        query["scheduler"] = st.session_state["scheduler"]
-    for knob, value in base.config.model_dump().items():
-        chosen = st.session_state[PREFIX + knob]
-        if chosen != value:
-            query[knob] = json.dumps(chosen) if not isinstance(chosen, str) else chosen
+    """Put into the URL what differs from the preset, or the visitor's own scenario if it fits."""
+    query: dict[str, str] = {}
+    if st.session_state["preset"] == OWN:
+        try:
+            packed = to_permalink(scenario())
+        except ScenarioError:
+            return
+        query = {"scenario": packed} if isinstance(packed, str) else {}
+        st.session_state["link_too_long"] = None if isinstance(packed, str) else packed
+    else:
+        query = {"preset": st.session_state["preset"], **_changes()}
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
+
+
+def _changes() -> dict[str, str]:
+    """The parameters that differ from the preset."""
+    base = preset().scenario
+    own = base.machine or Machine()
+    before: dict[str, Any] = {"scheduler": base.scheduler, "clock": base.clock,
+                              **base.config.model_dump()}
+    now = {"scheduler": st.session_state["scheduler"], "clock": st.session_state["clock"],
+           **{k: st.session_state[PREFIX + k] for k in EngineConfig.model_fields}}
+    if now["clock"] == "seconds" or base.machine:
+        before |= {name: getattr(own, name) for name in MACHINE}
+        now |= {name: st.session_state[f"machine_{name}"] for name in MACHINE}
+    return {key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in now.items() if value != before[key]}
 
 
 def _read(text: str) -> Any:

@@ -69,11 +69,7 @@ def browser() -> Iterator[Any]:
 def wait_for_run(page: Any, other_than: str | None = None) -> str:
     """Wait until the theatre shows a run (another one than this); gives its version."""
     page.wait_for_function(
-        """(before) => { const find = (root) => { for (const el of root.querySelectorAll('*')) {
-             if (el.matches('.stage[data-version]')) return el;
-             if (el.shadowRoot) { const inner = find(el.shadowRoot); if (inner) return inner; } }
-             return null; };
-           const stage = find(document); return stage && stage.dataset.version !== before; }""",
-        arg=other_than, timeout=30_000)
-    version: str = page.locator(".stage").get_attribute("data-version")
+        "(before) => { const shown = window.schedulerTheatre?.shown;"
+        " return shown && shown !== before; }", arg=other_than, timeout=30_000)
+    version: str = page.evaluate("window.schedulerTheatre.shown")
     return version

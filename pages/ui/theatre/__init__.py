@@ -16,7 +16,8 @@ from typing import Any
 import streamlit as st
 
 HERE = Path(__file__).parent
-SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "details", "main")
+SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "details", "picture",
+           "main")
 """In the order in which they are joined to one module."""
 
 PLACE_CHART = """<style>
@@ -48,6 +49,12 @@ def _components() -> tuple[Any, Any]:
     return code, stage
 
 
+def envelope(run: bytes, version: str, key: str) -> bytes:
+    """The packed run with its label in front: a component takes one piece of bytes."""
+    label = json.dumps({"version": version, "key": key}).encode()
+    return struct.pack("<I", len(label)) + label + run
+
+
 def theatre(run: bytes, *, version: str, key: str) -> None:
     """Draw the theatre.
 
@@ -57,6 +64,5 @@ def theatre(run: bytes, *, version: str, key: str) -> None:
         key: Names the scenario; with the same name the playhead keeps its step and goes on.
     """
     code, stage = _components()
-    label = json.dumps({"version": version, "key": key}).encode()
-    stage(data=struct.pack("<I", len(label)) + label + run, key="theatre")
+    stage(data=envelope(run, version, key), key="theatre")
     code(key="theatre_code")

@@ -124,7 +124,7 @@ window.schedulerTheatre = function (parentElement, data) {
   unpack(bytes).then((run) => {
     if (stage.version !== version) return; // a newer run came in meanwhile
     stage.load(run, key);
-    stage.root.dataset.version = version;
+    stage.root.dataset.version = window.schedulerTheatre.shown = version;
     stage.root.dataset.setup = (performance.now() - start).toFixed(1);
   });
   return stage;

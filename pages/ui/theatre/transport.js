@@ -45,6 +45,7 @@ class Transport {
   act(what) {
     const { stage } = this, t = stage.run.t;
     if (what === 'play') return stage.play(!this.playing);
+    if (what === 'picture') return savePicture(stage);
     stage.play(false);
     if (what === 'first') stage.goTo(0);
     if (what === 'back') stage.goTo(t - 1);

@@ -1,0 +1,76 @@
+"""Requests of one's own: from a file, from a seeded generator, or typed into a table."""
+
+import streamlit as st
+
+from core.faults import ScenarioError
+from core.workloads import Options, Workload, apply, formats, read, sentences, to_scenario
+from pages.ui import show, state, workload_forms
+from pages.ui.frame import inside_frame
+
+inside_frame("requests")
+
+EDITABLE = 500  # a table with more rows is no pleasure to edit
+
+
+def offer(workload: Workload, name: str) -> None:
+    """Choose a slice, see what it is like, and take it."""
+    part = workload_forms.slice_form(workload)
+    if part is None:
+        return
+    workload = apply(workload, part)
+    st.markdown("\n".join(f"- {line}" for line in sentences(workload.summary)))
+    scheduler = st.session_state["scheduler"]
+    seconds = None
+    if workload.time_unit == "step" or st.session_state["clock"] == "step":
+        seconds = workload_forms.seconds_per_step() if workload.time_unit == "s" else None
+    if st.button("Schedule these requests", type="primary"):
+        state.take_own(to_scenario(workload, name=name[:120] or "imported", scheduler=scheduler,
+                                   seconds_per_step=seconds, machine=state.machine()))
+        st.switch_page("pages/run.py")
+
+
+def from_file() -> None:
+    """A trace file of any known format."""
+    file = st.file_uploader(
+        "A trace file, of any of the known formats", key="requests_file", max_upload_size=256,
+        help="Recognised by content. It is read in memory; nothing is kept or executed.")
+    companion = st.file_uploader("For ServeGen: its second file", key="requests_companion") \
+        if file is not None and b"{" not in file.getvalue()[:200] else None
+    with st.expander("Which formats are known"):
+        st.markdown("\n".join(f"- {form.TITLE}" for form in formats().values()))
+    if file is None:
+        return
+    with st.spinner("Reading ..."):
+        workload = read(file.getvalue(), Options(
+            companion=companion.getvalue() if companion is not None else b""))
+    offer(workload, file.name.rsplit(".", 1)[0])
+
+
+def typed() -> None:
+    """The present requests as a table that can be edited."""
+    present = state.preset().scenario
+    if len(present.requests) > EDITABLE:
+        st.info(f"These are {len(present.requests):,} requests; a table to edit has at most"
+                f" {EDITABLE}. Take a slice of them first.")
+        return
+    edited = workload_forms.request_table(present)
+    if st.button("Schedule these requests", type="primary"):
+        data = present.model_dump(exclude_defaults=True, exclude={"requests"})
+        scenario = workload_forms.scenario_of_table(data, edited)
+        state.take_own(scenario)
+        st.switch_page("pages/run.py")
+
+
+st.markdown("#### Requests of your own")
+way = st.segmented_control("Where from", ["A file", "A generator", "A table"], default="A file",
+                           required=True, key="requests_way", label_visibility="collapsed")
+try:
+    if way == "A file":
+        from_file()
+    elif way == "A generator":
+        generated = workload_forms.generator_form()
+        offer(generated, "generated")
+    else:
+        typed()
+except ScenarioError as error:
+    show.faults("This cannot be used; the current run stays as it is", error)

@@ -1,0 +1,58 @@
+"""A run as one HTML file that plays without a server: the same JavaScript, the same picture."""
+
+from __future__ import annotations
+
+import base64
+import json
+from html import escape
+from typing import TYPE_CHECKING
+
+from plotly.offline import get_plotlyjs
+
+from pages.ui.theatre import PLACE_CHART, envelope, script
+
+if TYPE_CHECKING:
+    from pages.ui.run import View
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+{place}<style>
+:root{{--st-background-color:#ffffff;--st-text-color:#31333f;--st-border-color:#d6d9de;
+ --st-secondary-background-color:#f4f5f7;--st-primary-color:#c8384a;--st-font:system-ui,sans-serif}}
+@media (prefers-color-scheme:dark){{:root{{--st-background-color:#191a1d;--st-text-color:#fafafa;
+ --st-border-color:#3d4048;--st-secondary-background-color:#26282d}}}}
+body{{margin:14px 20px;background:var(--st-background-color);color:var(--st-text-color);
+ font-family:var(--st-font)}}h1{{font-size:1.05rem;margin:0 0 8px}}
+</style></head><body><h1>{title}</h1>
+<div class="st-key-stage"><div class="host"></div>
+<div class="st-key-chart_box"><div id="chart" class="js-plotly-plot"></div></div></div>
+<script>{plotly}</script><script>{script}</script><script>
+const figure = {figure};
+const style = getComputedStyle(document.documentElement);
+Object.assign(figure.layout, {{paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
+  font: {{color: style.getPropertyValue('--st-text-color').trim()}}}});
+Plotly.newPlot('chart', figure.data, figure.layout, {{responsive: true, displaylogo: false}});
+const text = atob("{run}");
+window.schedulerTheatre(document.querySelector('.st-key-stage'),
+  Uint8Array.from(text, (c) => c.charCodeAt(0)));
+</script></body></html>
+"""
+
+
+def standalone_html(view: View) -> bytes:
+    """The run's theatre as a page of its own, some 5 MB with the chart library inside."""
+    scenario = view.trace.scenario
+    chart = json.loads(view.chart.to_json())
+    figure = {"data": chart["data"],
+              "layout": {k: v for k, v in chart["layout"].items() if k != "template"}}
+    run = base64.b64encode(envelope(view.packed, view.version, scenario.name)).decode()
+    return PAGE.format(
+        title=escape(f"{scenario.name}: {scenario.scheduler}"), place=PLACE_CHART,
+        plotly=get_plotlyjs(), script=_inline(script()), figure=_inline(json.dumps(figure)),
+        run=run).encode()
+
+
+def _inline(code: str) -> str:
+    """Code that cannot end the script element in which it stands."""
+    return code.replace("</", "<\\/")
