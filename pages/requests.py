@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.faults import ScenarioError
-from core.workloads import Options, Workload, apply, formats, read, sentences, to_scenario
+from core.workloads import Options, Workload, apply, formats, read, recognise, sentences, to_scenario
 from pages.ui import show, state, workload_forms
 from pages.ui.frame import inside_frame
 
@@ -24,7 +24,7 @@ def offer(workload: Workload, name: str) -> None:
     if workload.time_unit == "step" or st.session_state["clock"] == "step":
         seconds = workload_forms.seconds_per_step() if workload.time_unit == "s" else None
     if st.button("Schedule these requests", type="primary"):
-        state.take_own(to_scenario(workload, name=name[:120] or "imported", scheduler=scheduler,
+        state.want_own(to_scenario(workload, name=name[:120] or "imported", scheduler=scheduler,
                                    seconds_per_step=seconds, machine=state.machine()))
         st.switch_page("pages/run.py")
 
@@ -34,12 +34,16 @@ def from_file() -> None:
     file = st.file_uploader(
         "A trace file, of any of the known formats", key="requests_file", max_upload_size=256,
         help="Recognised by content. It is read in memory; nothing is kept or executed.")
-    companion = st.file_uploader("For ServeGen: its second file", key="requests_companion") \
-        if file is not None and b"{" not in file.getvalue()[:200] else None
     with st.expander("Which formats are known"):
         st.markdown("\n".join(f"- {form.TITLE}" for form in formats().values()))
     if file is None:
         return
+    companion = None
+    if recognise(file.getvalue()) == "servegen":
+        companion = st.file_uploader("The client's other file (trace or dataset)",
+                                     key="requests_companion")
+        if companion is None:
+            return
     with st.spinner("Reading ..."):
         workload = read(file.getvalue(), Options(
             companion=companion.getvalue() if companion is not None else b""))
@@ -57,7 +61,7 @@ def typed() -> None:
     if st.button("Schedule these requests", type="primary"):
         data = present.model_dump(exclude_defaults=True, exclude={"requests"})
         scenario = workload_forms.scenario_of_table(data, edited)
-        state.take_own(scenario)
+        state.want_own(scenario)
         st.switch_page("pages/run.py")
 
 

@@ -1,12 +1,21 @@
-"""``run FILE [--out DIR]``: one scenario, its summary, and its tables as CSV."""
+"""``run FILE [--set KNOB=VALUE] [--out DIR]``: a scenario or any trace file, and its tables."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import Any
 
 from core.checked import json_data
 from core.cli import ABNORMAL, DONE
+from core.cli.inputs import (
+    add_workload_arguments,
+    file_bytes,
+    knobs_from,
+    scenario_from,
+    workload_from,
+)
 from core.explain import end_sentence
 from core.export.csv import tables_csv
 from core.faults import Fault, ScenarioError
@@ -15,25 +24,41 @@ from core.scenario import Scenario
 from core.simulator import simulate
 from core.trace import Outcome, Trace
 
-HELP = "run a scenario (its JSON, or a preset file), print a summary, write the tables as CSV"
+HELP = "run a scenario, a preset or any trace file; print a summary, write the tables as CSV"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE and --out."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a scenario or a preset, as JSON")
+    """FILE, how to read a trace file, --set and --out."""
+    add_workload_arguments(parser)
+    parser.set_defaults(scheduler=None)
     parser.add_argument("--out", metavar="DIR", type=Path,
                         help="folder for the CSV files; it is made if it does not exist")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the scenario to its end."""
-    scenario = read_scenario(arguments.file)
-    trace = simulate(scenario)
+    trace = simulate(scenario_of(arguments))
     for line in summary(trace):
         print(line)
     if arguments.out is not None:
         write_tables(trace, arguments.out)
     return DONE if trace.end.outcome is Outcome.FINISHED else ABNORMAL
+
+
+def scenario_of(arguments: argparse.Namespace) -> Scenario:
+    """What the file and the arguments describe.
+
+    Raises:
+        ScenarioError: if a file cannot be read, or what it holds or a knob is refused.
+    """
+    data = _scenario_data(file_bytes(arguments.files[0]))
+    if data is None:
+        arguments.scheduler = arguments.scheduler or "vllm_v1"
+        return scenario_from(arguments, workload_from(arguments))
+    scenario = Scenario.parse(data).with_knobs(**knobs_from(arguments.knobs))
+    if arguments.scheduler:
+        scenario = scenario.model_copy(update={"scheduler": arguments.scheduler})
+    return scenario
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -42,14 +67,32 @@ def read_scenario(path: Path) -> Scenario:
     Raises:
         ScenarioError: if the file cannot be read or what it holds is refused.
     """
+    text = file_bytes(path)
+    data = _scenario_data(text)
+    return Scenario.parse(json_data(text) if data is None else data)
+
+
+def _scenario_data(text: bytes) -> Any:
+    """The plain data of a scenario or of a preset's; None if the file holds neither."""
     try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise ScenarioError([Fault("FILE", str(path), error.strerror or str(error))]) from None
-    data = json_data(text)
-    if isinstance(data, dict) and "scenario" in data:
-        data = data["scenario"]
-    return Scenario.parse(data)
+        data = json_data(text)
+    except ScenarioError:
+        if text.lstrip().startswith(b"{") and not _is_json_lines(text):
+            raise
+        return None
+    if not isinstance(data, dict):
+        return None
+    data = data.get("scenario", data)
+    return data if isinstance(data, dict) and not {"requests", "config", "scheduler"}.isdisjoint(
+        data) else None
+
+
+def _is_json_lines(text: bytes) -> bool:
+    """Whether the first line alone is a JSON object, as in traces with one object per line."""
+    try:
+        return isinstance(json.loads(text.lstrip().split(b"\n", 1)[0]), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def write_tables(trace: Trace, folder: Path) -> None:

@@ -46,17 +46,16 @@ def plot_bands(trace: Trace, *, height: int = 300,
         "height": height, "margin": {"l": 46, "r": 8, "t": 30, "b": 28}, "hovermode": "x unified",
         "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0},
         "xaxis": {"range": [0, max(trace.num_steps, 1)], "tickprefix": "step ",
-                  "showtickprefix": "first"},
+                  "showtickprefix": "first", "tickformat": ",d"},
         "yaxis": {"title": {"text": "requests"}, "rangemode": "tozero"},
     })
     for look in ORDER:
         if counts[look].any():
-            name, letter, color, hatch = LOOKS[look]
-            pattern = {"shape": hatch, "fgcolor": "#fff", "size": 6, "solidity": 0.2}
+            name, letter, color, _ = LOOKS[look]
             figure.add_trace(go.Scatter(
                 x=np.arange(len(counts[look])) * size, y=counts[look], stackgroup="all",
-                mode="lines", line={"width": 0, "color": color, "shape": "hv"}, fillcolor=color,
-                fillpattern=pattern if hatch else None, name=f"{name} ({letter})",
+                mode="lines", line={"width": 0.5, "color": color, "shape": "hv"}, fillcolor=color,
+                name=f"{name} ({letter})",
                 hovertemplate="%{y:.1f}"))
     if window is not None:
         figure.add_vrect(x0=window[0], x1=window[1] + 1, line_width=2, line_color="#888",

@@ -117,7 +117,7 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
                    "itemclick": False, "itemdoubleclick": False},
         "uniformtext": {"mode": "hide", "minsize": 9},
         "xaxis": {"range": [0, max(steps, 1)], "tickprefix": "step ",
-                  "showtickprefix": "first",
+                  "showtickprefix": "first", "tickformat": ",d",
                   "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
         "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,
                   "tickvals": list(shown), "fixedrange": True,

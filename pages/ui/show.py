@@ -40,7 +40,7 @@ def five_numbers(trace: Trace) -> list[tuple[str, str]]:
     found = totals(trace)
     return [
         ("steps", f"{found['num_steps']:,}"),
-        ("finished", f"{found['num_finished']} of {len(trace.request_rows)}"),
+        ("finished", f"{found['num_finished']:,} of {len(trace.request_rows):,}"),
         ("recomputed", f"{found['num_preemptions']:,} ×"),
         ("swapped out", f"{found['num_swaps']:,} ×"),
         ("tokens computed", f"{found['num_computed_tokens']:,}"),

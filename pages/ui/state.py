@@ -50,8 +50,15 @@ def preset() -> Preset:
     return presets()[st.session_state["preset"]]
 
 
-def take_own(scenario: Scenario) -> None:
-    """Make the visitor's own requests the chosen preset."""
+def want_own(scenario: Scenario) -> None:
+    """From the next run of the script on, the visitor's own requests are the chosen preset.
+
+    Not at once: the sidebar's controls are drawn already.
+    """
+    st.session_state["own_wanted"] = scenario
+
+
+def _take_own(scenario: Scenario) -> None:
     st.session_state["own_requests"] = Preset(
         OWN, scenario.name, f"{len(scenario.requests):,} requests of your own.",
         "Move the knobs, or choose another scheduler.", scenario, "Your own")
@@ -60,7 +67,9 @@ def take_own(scenario: Scenario) -> None:
 
 
 def start() -> None:
-    """At the first run of a session: take everything from the URL."""
+    """Before anything is drawn: take what a page has asked for; at first, what the URL says."""
+    if (wanted := st.session_state.pop("own_wanted", None)) is not None:
+        _take_own(wanted)
     if "preset" in st.session_state:
         return
     query, notes = st.query_params.to_dict(), []
@@ -68,7 +77,7 @@ def start() -> None:
     name = query.pop("preset", next(iter(_read_presets())))
     if packed := query.pop("scenario", None):
         try:
-            take_own(from_permalink(packed))
+            _take_own(from_permalink(packed))
             return
         except ScenarioError as error:
             notes.append(f"scenario: {error.faults[0].rule}")

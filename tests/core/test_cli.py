@@ -55,6 +55,36 @@ def test_run_of_a_preset_file_takes_its_scenario(
     assert capsys.readouterr().out.startswith("inside (article)\n")
 
 
+def test_run_with_set_and_scheduler_changes_the_scenario(
+        scenario_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(scenario_file), "--scheduler", "article_repaired",
+                 "--set", "num_gpu_blocks=8"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "test (article_repaired)"
+    assert ["num_swaps", "0"] in [line.split() for line in lines]
+
+
+def test_run_of_a_trace_file_schedules_its_requests(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,9,3\n"
+                    "2023-11-16 18:15:50.9951690,12,4\n", "utf-8")
+    assert main(["run", str(path), "--set", "num_gpu_blocks=64"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "trace (vllm_v1)"
+    assert ["num_output_tokens", "7"] in [line.split() for line in lines]
+
+
+@pytest.mark.parametrize("content", ['{"requests": 3', "{}", "not a trace"])
+def test_run_of_a_file_that_is_nothing_is_code_2(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    path = tmp_path / "broken"
+    path.write_text(content, "utf-8")
+    assert main(["run", str(path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and told.err
+
+
 @pytest.mark.parametrize("knobs", [
     {"num_gpu_blocks": 1},  # stuck: the prompt of 5 needs two
     {"num_gpu_blocks": 2, "num_cpu_blocks": 1},  # aborted: two blocks, one free on the CPU
@@ -149,7 +179,8 @@ def test_bench_of_an_unknown_scheduler_is_code_2(capsys: pytest.CaptureFixture[s
     assert told.err.startswith("--scheduler = 'lottery': must be one of ")
 
 
-@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["replay"], ["run", "a", "b"]])
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["run"], ["replay"],
+                                       ["run", "a", "--first", "many"]])
 def test_wrong_arguments_exit_with_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)

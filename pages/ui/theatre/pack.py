@@ -80,7 +80,7 @@ def _header(trace: Trace) -> dict[str, Any]:
         "kinds": [kind.value for kind in Kind],
         "limits": [limit.value for limit in Limit],
         "queues": QUEUES,
-        "gpuBlocks": config.num_gpu_blocks, "cpuBlocks": config.num_cpu_blocks,
+        "gpuBlocks": config.num_gpu_blocks, "cpuBlocks": config.num_cpu_blocks if "num_cpu_blocks" in scheduler.knobs else 0,
         "nullBlock": scheduler.has_null_block,
         "blockSize": config.block_size,
         "tokenBudget": config.max_num_batched_tokens,
