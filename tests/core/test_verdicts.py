@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from itertools import islice
 
 import pytest
@@ -25,6 +25,9 @@ from tests.conftest import make_requests, queue_after, run, two_that_outgrow_the
 from tests.core.every_run import GROUPS, every_run
 from tests.strategies import scenarios
 
+REFUSED_AND_THEN_THROWN_OUT = [Kind.REFUSED, Kind.PREEMPTED]
+"""V1: a running request gets nothing, and then has to go for one that is served after it."""
+
 
 def grounds(trace: Trace, step: int) -> dict[str | None, Ground]:
     return {trace.request_id(i): v.ground for i, v in verdicts(trace, step).items()}
@@ -39,8 +42,12 @@ def the_one(trace: Trace, step: int, request_id: str) -> Verdict:
 def faults(trace: Trace) -> list[str]:
     """Who has too few or too many verdicts, or one that cannot be true."""
     found = []
-    decided = Counter((e.step, e.request) for e in trace.event_rows if e.kind in OWN_VERDICTS)
-    found += [f"step {step}: {request} has {n}" for (step, request), n in decided.items() if n > 1]
+    decided: dict[tuple[int, int | None], list[Kind]] = defaultdict(list)
+    for event in trace.event_rows:
+        if event.kind in OWN_VERDICTS:
+            decided[event.step, event.request].append(event.kind)
+    found += [f"step {step}: {request} has {kinds}" for (step, request), kinds in decided.items()
+              if len(kinds) > 1 and kinds != REFUSED_AND_THEN_THROWN_OUT]
     for step, (queues, given_) in enumerate(zip(queues_by_step(trace), verdicts_by_step(trace),
                                                 strict=True)):
         served = set(queues["scheduled"])
@@ -111,6 +118,17 @@ def test_verdict_of_a_victim_is_its_own_and_nobody_else_has_one() -> None:
     trace = two_that_outgrow_their_blocks("vllm_v0")
     assert grounds(trace, 3) == {"2": Ground.OWN}
     assert the_one(trace, 3, "2").event.kind is Kind.PREEMPTED
+
+
+def test_verdict_of_a_request_that_is_refused_and_then_thrown_out_is_the_loss() -> None:
+    """V1, 3 usable blocks of 4. 1 with its 8 tokens may compute 7 of them, has them after step 1,
+    and sits there for ever on 2 blocks. In step 2 the urgent 2 needs a second block."""
+    trace = run(make_requests(2, prompt_len=[8, 4], priority=[1, 0], arrival_step=[0, 1]),
+                scheduler="vllm_v1", policy="priority", enable_chunked_prefill=True,
+                num_gpu_blocks=4, max_num_batched_tokens=6, max_model_len=8)
+    both = [e.kind for e in trace.event_rows if (e.step, e.request) == (2, 0)]
+    assert both == REFUSED_AND_THEN_THROWN_OUT
+    assert the_one(trace, 2, "1").event.kind is Kind.PREEMPTED
 
 
 def test_verdict_of_an_ignored_request_is_its_own_though_it_stands_in_no_queue() -> None:
