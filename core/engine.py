@@ -58,6 +58,8 @@ class Engine:
     """Names of the EngineConfig fields that it reads."""
     models: ClassVar[str] = ""
     """What it follows, in short: a paper, an engine and its version."""
+    evidence: ClassVar[str] = "hand-computed examples and the invariants"
+    """What shows that it decides as what it follows."""
     has_null_block: ClassVar[bool] = False
     """Block 0 of the GPU is reserved and never handed out."""
     breaks: ClassVar[dict[str, str]] = {}

@@ -3,7 +3,16 @@
 import streamlit as st
 
 from core.faults import ScenarioError
-from core.workloads import Options, Workload, apply, formats, read, recognise, sentences, to_scenario
+from core.workloads import (
+    Options,
+    Workload,
+    apply,
+    formats,
+    read,
+    recognise,
+    sentences,
+    to_scenario,
+)
 from pages.ui import show, state, workload_forms
 from pages.ui.frame import inside_frame
 

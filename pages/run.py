@@ -42,6 +42,7 @@ view = run.current()
 if view is None:
     st.stop()
 show.headline(preset, view.trace)
+show.front_end(view.trace.scenario)
 if run.is_long(view.trace.scenario):
     view = choose_window(view)
 

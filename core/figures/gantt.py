@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from core.figures.theme import LOOKS, look_of
-from core.trace import State, Trace
+from core.figures.theme import ALARM, LOOKS, look_of
+from core.trace import Outcome, State, Trace
 
 MAX_LETTERED = 60
 """With more requests than this the rows are too low for letters in the bars."""
@@ -56,7 +56,28 @@ def plot_gantt(trace: Trace, *, height: int = 340, steps: int | None = None) -> 
         figure.add_trace(_bars(look, bars, ids, lettered))
     if ends := gantt_ends(trace):
         figure.add_trace(_ends(ends, ids))
+    if (ending := gantt_ending(trace)) is not None:
+        step, text = ending
+        figure.add_vline(step, line_color=ALARM, line_width=3, line_dash="dot",
+                         annotation_text=f"<b>{text}</b>", annotation_position="bottom left"
+                         if step > trace.num_steps / 2 else "bottom right",
+                         annotation_font_color="#ffffff", annotation_bgcolor=ALARM)
     return figure
+
+
+def gantt_ending(trace: Trace) -> tuple[int, str] | None:
+    """Where a run that did not finish stops getting on, and how to call it."""
+    steps, outcome = trace.num_steps, trace.end.outcome
+    if outcome is Outcome.STUCK:
+        idle = 0
+        while idle < steps and not trace.step_rows[steps - 1 - idle].num_scheduled:
+            idle += 1
+        return steps - idle, "stuck: nothing can go on"
+    if outcome is Outcome.ABORTED:
+        return steps, "the engine dies"
+    if outcome is Outcome.STEP_LIMIT:
+        return steps, "cut off at the step limit"
+    return None
 
 
 def gantt_alt(trace: Trace) -> str:
@@ -116,8 +137,8 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
                    "font": {"size": 12},
                    "itemclick": False, "itemdoubleclick": False},
         "uniformtext": {"mode": "hide", "minsize": 9},
-        "xaxis": {"range": [0, max(steps, 1)], "tickprefix": "step ",
-                  "showtickprefix": "first", "tickformat": ",d",
+        "xaxis": {"range": [0, max(steps, 1) + (trace.end.outcome is Outcome.ABORTED)],
+                  "tickprefix": "step ", "showtickprefix": "first", "tickformat": ",d",
                   "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
         "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,
                   "tickvals": list(shown), "fixedrange": True,

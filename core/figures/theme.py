@@ -27,6 +27,9 @@ LOOKS: dict[str, Look] = {
 }
 """Green, blue, vermillion and purple are Okabe and Ito's and pass 3 : 1 on white and on dark."""
 
+ALARM = "#c23b00"
+"""A run that did not finish; white text on it has 5 : 1."""
+
 OWNERS = (
     "#306dd4", "#e28900", "#844200", "#a1afd7", "#ffc65a", "#9e7386", "#555075", "#d25422",
     "#2694f3", "#c1d0f9", "#4ef2aa", "#bd987b", "#005aa8", "#9a82c5", "#825849", "#ffa777",
@@ -37,6 +40,59 @@ OWNERS = (
 """One colour per request in the block grid, chosen so that they stay apart for normal, protan,
 deutan and tritan eyes; the first twelve are the farthest apart. From the 41st request on they
 repeat, and hovering tells them apart."""
+
+
+class Line(NamedTuple):
+    """How a curve or a bar of a comparison looks: its name, colour and, as second cues, the dash
+    of its line and the symbol of its points."""
+
+    name: str
+    color: str
+    dash: str
+    symbol: str
+
+
+SCHEDULER_LINES: dict[str, Line] = {
+    "static_batching": Line("static batching", "#8A8F98", "dot", "x"),
+    "orca_max": Line("Orca (Max)", "#D55E00", "dash", "square"),
+    "orca_pow2": Line("Orca (Pow2)", "#E69F00", "dashdot", "triangle-up"),
+    "orca_oracle": Line("Orca (Oracle)", "#CC79A7", "longdash", "diamond"),
+    "vllm_v0": Line("vLLM V0", "#009E73", "solid", "cross"),
+    "vllm_v1": Line("vLLM V1", "#2B8CD0", "solid", "circle"),
+}
+"""The schedulers that are compared; their short names are those of the papers."""
+
+WAY_LINES: dict[str, Line] = {
+    "swap": Line("swap", "#CC79A7", "solid", "square"),
+    "compressed_swap": Line("compressed swap", "#9A6FC4", "dash", "diamond"),
+    "recompute": Line("recompute", "#D55E00", "solid", "x"),
+}
+"""What a preemption does: the colours are those of the states it leads to."""
+
+SIDE_LINES: dict[str, Line] = {
+    "measured": Line("measured", "#8A8F98", "solid", "circle"),
+    "simulated": Line("simulated", "#2B8CD0", "dash", "diamond"),
+}
+"""A real server and this model."""
+
+MEMORY_LOOKS: dict[str, Look] = {
+    "used": Look("holds a token", "T", "#2B8CD0", ""),
+    "reserved": Look("for later tokens", "L", "#E69F00", "/"),
+    "internal": Look("held for nothing", "N", "#D55E00", "x"),
+    "unusable": Look("free, unusable", "U", "#CC79A7", "."),
+    "free": Look("free", "F", "#B9BFC8", ""),
+}
+"""Kinds of slots of the KV memory, see core/memory_use.py."""
+
+GIVEN, TAKEN, LEFT = "#B9BFC8", "#D55E00", "#2B8CD0"
+"""A sum: what there is, what goes off, what is left."""
+
+MARK = "#8A8F98"
+"""Limits, diagonals and other lines to hold something against; 3 : 1 on white and on dark."""
+BAND = "rgba(138,143,152,.22)"
+"""The same as an area."""
+HATCH = "rgba(255,255,255,.6)"
+"""Drawn over a colour as its second cue."""
 
 
 def look_of(state: State, attempt: int) -> str:

@@ -1,4 +1,4 @@
-"""The schedulers: every file here that defines a class ``Scheduler`` is one, under the file's name.
+"""The schedulers: every file here with a class ``Scheduler`` is one, under the file's name.
 
 Adding a scheduler is adding one file. Nothing else changes: the page lists it, and every
 invariant test runs over it.

@@ -25,6 +25,7 @@ class ArticleEngine(Engine):
     """Memory, queue order and compression for both of the article's schedulers."""
 
     models = "the article"
+    evidence = "hand-computed examples, for each slip as printed and as mended"
     decode_call = "schedule_running.append_token"
     knobs = (
         "max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "num_cpu_blocks", "block_size",

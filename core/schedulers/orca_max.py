@@ -15,6 +15,8 @@ from core.sequence import Sequence
 class Scheduler(ReservingEngine):
     """Orca (Max): continuous batching, with max_model_len tokens reserved for everybody."""
 
+    title = "Orca (Max)"
+
     def schedule(self) -> list[Sequence]:
         self.begin_step()
         for seq in self.running:

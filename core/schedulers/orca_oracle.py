@@ -16,6 +16,7 @@ from core.sequence import Sequence
 class Scheduler(ReservingEngine):
     """Orca (Oracle): continuous batching, with the true output length reserved."""
 
+    title = "Orca (Oracle)"
     needs_true_length = True
     breaks: ClassVar[dict[str, str]] = {
         "true_length_not_read": "it is told the output's length, to show the most that reserving"

@@ -16,6 +16,7 @@ from core.sequence import Sequence
 class Scheduler(ReservingEngine):
     """Orca (Pow2): continuous batching, with up to twice the true output length reserved."""
 
+    title = "Orca (Pow2)"
     needs_true_length = True
     breaks: ClassVar[dict[str, str]] = {
         "true_length_not_read": "it is told the output's length, to show how much guessing it"

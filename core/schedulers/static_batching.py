@@ -35,6 +35,7 @@ class BatchBlocks(ContiguousBlocks):
 class Scheduler(ReservingEngine):
     """Static batching: nobody joins a batch, and it ends as a whole."""
 
+    title = "Static batching"
     models = "request-level batching as in FasterTransformer (Orca, OSDI 2022, section 2)"
     blocks: BatchBlocks
 

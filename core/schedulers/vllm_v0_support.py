@@ -20,6 +20,7 @@ class V0Engine(Engine):
     """The classic engine without its passes."""
 
     models = "vllm 0.6.6.post1 (V0)"
+    evidence = "158 recorded workloads, 8,805 steps: every field of every step equal"
     decode_call = "schedule_running.compute"
     knobs = (
         "max_num_batched_tokens", "max_num_seqs", "max_model_len", "num_gpu_blocks",

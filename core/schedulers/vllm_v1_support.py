@@ -24,6 +24,7 @@ class V1Engine(Engine):
     """The parts of V1 that decide nothing."""
 
     models = "vllm 0.33.0 (V1)"
+    evidence = "112 recorded workloads, 6,672 steps: every field of every step equal"
     decode_call = "serve_running.give"
     knobs: ClassVar[tuple[str, ...]] = (
         "max_num_batched_tokens", "max_num_scheduled_tokens", "max_num_seqs",

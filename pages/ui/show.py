@@ -8,6 +8,8 @@ import streamlit as st
 
 from core.faults import ScenarioError
 from core.presets import Preset, totals
+from core.scenario import Scenario
+from core.schedulers.vllm_v1_checks import frontend_refusals, startup_refusal
 from core.trace import Trace
 
 STYLE = """<style>
@@ -53,3 +55,18 @@ def faults(text: str, error: ScenarioError, most: int = 10) -> None:
     if len(error.faults) > most:
         lines.append(f"- and {len(error.faults) - most} more")
     st.error(f"{text}:\n" + "\n".join(lines))
+
+
+def front_end(scenario: Scenario) -> None:
+    """What a real V1 server would have said before its scheduler saw any of this."""
+    if scenario.scheduler != "vllm_v1":
+        return
+    if cause := startup_refusal(scenario.config):
+        st.warning(f"A real server would not start so: one sequence of max_model_len tokens needs"
+                   f" {cause.needed:,} blocks, and {cause.available:,} can be used.")
+    refused = frontend_refusals(scenario)
+    if refused:
+        names = ", ".join(list(refused)[:5]) + (" ..." if len(refused) > 5 else "")
+        longest = scenario.config.max_model_len
+        st.warning(f"A real server's front end would refuse {names}: with one generated token the"
+                   f" prompt would be longer than max_model_len ({longest:,}).")

@@ -23,7 +23,9 @@ def show() -> None:
         names = list(schedulers())
         st.selectbox("Scheduler", names, key="scheduler", format_func=title,
                      help="The algorithm. Each is one file in core/schedulers.")
-        has = schedulers()[st.session_state["scheduler"]].knobs
+        scheduler = schedulers()[st.session_state["scheduler"]]
+        st.caption(f"Follows {scheduler.models}. Checked: {scheduler.evidence}.")
+        has = scheduler.knobs
         for name in knobs.MAIN:
             if name in has:
                 knobs.show(name, state.PREFIX + name)

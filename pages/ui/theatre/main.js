@@ -44,12 +44,15 @@ class Stage {
     const width = this.root.clientWidth;
     if (!this.run || !width || (!force && width === this.width)) return;
     this.width = width;
-    const narrow = width < 720;
+    const narrow = width < 600;
     this.root.classList.toggle('narrow', narrow);
-    document.querySelector('.st-key-stage')?.classList.toggle('narrow', narrow);
+    const outside = document.querySelector('.st-key-stage');
+    outside?.classList.toggle('narrow', narrow);
     const cell = this.root.querySelector('.grid-cell');
     this.grid.resize(cell.clientWidth, this.run.h.chartHeight);
     this.root.style.setProperty('--chart-height', `${this.run.h.chartHeight}px`);
+    const slot = this.root.querySelector('.chart-slot').getBoundingClientRect();
+    outside?.style.setProperty('--chart-top', `${slot.top - outside.getBoundingClientRect().top}px`);
     this.transport.drawMarks();
     this.lanes.place();
     this.draw(false);
