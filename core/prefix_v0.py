@@ -83,6 +83,10 @@ class PrefixPool(StackPool):
             if not self._holders[block]:
                 self._park(block)
 
+    def is_parked(self, block: int) -> bool:
+        """Nobody holds the block, and its content is kept."""
+        return block in self._parked
+
     def is_held(self, key: Key) -> bool:
         """Some table on this device holds this content."""
         block = self._block.get(key)
@@ -162,11 +166,11 @@ class PrefixV0Blocks(V0Blocks):
         """The request gives up its blocks, and the hit length that was counted for it."""
         self.gpu.touch(seq.block_table, seq.last_step)
         seq.hit_len = None
-        super().free(seq)
+        self._leave_gpu(seq)
 
     def swap_out(self, seq: Sequence) -> None:
         """Leave the GPU as in freeing, but without a new access time; fill a table on the CPU."""
-        super().free(seq)
+        self._leave_gpu(seq)
         seq.cpu_blocks = self._fill(seq, self.cpu)
         seq.cpu_since = [self._record.step] * len(seq.cpu_blocks)
 
@@ -175,6 +179,13 @@ class PrefixV0Blocks(V0Blocks):
         self.free_cpu(seq)
         seq.block_table = self._fill(seq, self.gpu)
         seq.block_since = [self._record.step] * len(seq.block_table)
+
+    def _leave_gpu(self, seq: Sequence) -> None:
+        table = seq.block_table
+        super().free(seq)
+        for block in table:
+            if self.gpu.is_parked(block):
+                self._record.park(block)
 
     def _fill(self, seq: Sequence, pool: PrefixPool) -> list[int]:
         """A table for all slots: each full block shared or new, the part-filled last one new."""
@@ -185,6 +196,8 @@ class PrefixV0Blocks(V0Blocks):
             if block is None:
                 block = self._take(seq, pool)
                 pool.register(block, key, self._record.step)
+            elif pool is self.gpu:
+                self._record.unpark(block)
             table.append(block)
         if seq.num_slots % self.block_size:
             table.append(self._take(seq, pool))
@@ -194,6 +207,7 @@ class PrefixV0Blocks(V0Blocks):
         evicts = pool.must_evict
         block = pool.take()
         if evicts and pool is self.gpu:
+            self._record.unpark(block)
             self._record.event(Kind.EVICTED, seq, block_id=block)
         return block
 

@@ -125,10 +125,19 @@ class PrefixBlocks(BlockManager):
         """The request's table begins with these blocks."""
         for block in hits:
             self.pool.share(block)
+            self._record.unpark(block)
             if block in self.index.uncomputed:
                 self._record.event(Kind.UNCOMPUTED_HIT, seq, self.block_size, block_id=block)
         seq.block_table = list(hits)
         seq.block_since = [self._record.step] * len(hits)
+
+    def free(self, seq: Sequence) -> None:
+        """The request gives up its blocks; those with an entry can still be found."""
+        table = seq.block_table
+        super().free(seq)
+        for block in table:
+            if block in self.index and self.pool.is_free(block):
+                self._record.park(block)
 
     def grow(self, seq: Sequence, count: int = 1) -> None:
         """Append so many free blocks to the request's table; their entries are evicted."""
@@ -137,6 +146,7 @@ class PrefixBlocks(BlockManager):
         for block in seq.block_table[start:]:
             if block in self.index:
                 self.index.forget(block)
+                self._record.unpark(block)
                 self._record.event(Kind.EVICTED, seq, block_id=block)
 
     def enter(self, seq: Sequence, begin: int, end: int) -> None:

@@ -7,7 +7,17 @@ from collections import deque
 from collections.abc import Iterable
 
 from core.sequence import Sequence
-from core.trace import Cause, Event, Kind, QueueEdit, Span, State, StepRow, TableLease
+from core.trace import (
+    Cause,
+    Event,
+    Kind,
+    Parking,
+    QueueEdit,
+    Span,
+    State,
+    StepRow,
+    TableLease,
+)
 
 
 class Recorder:
@@ -20,12 +30,14 @@ class Recorder:
         self.spans: list[Span] = []
         self.leases: list[TableLease] = []
         self.edits: list[QueueEdit] = []
+        self.parkings: list[Parking] = []
         self.prefill_tokens = 0
         """Prefill tokens given in this step so far."""
         self.refusal: int | None = None
         """Index in ``events`` of this step's first refusal."""
         self._source_file = source_file
         self._scheduled: list[Sequence] = []
+        self._parked: dict[int, int] = {}
 
     def event(
         self,
@@ -77,6 +89,21 @@ class Recorder:
         """The request gave up these blocks. The lists are kept: hand over, don't touch again."""
         if blocks:
             self.leases.append(TableLease(device, seq.index, blocks, since, self.step, compressed))
+
+    def park(self, block: int) -> None:
+        """From now on nobody holds this GPU block, but what it holds can still be found."""
+        self._parked[block] = self.step
+
+    def unpark(self, block: int) -> None:
+        """The block, if it was parked, is held again or handed out."""
+        since = self._parked.pop(block, self.step)
+        if since < self.step:
+            self.parkings.append(Parking(block, since, self.step))
+
+    def unpark_all(self) -> None:
+        """The run is over."""
+        for block in list(self._parked):
+            self.unpark(block)
 
     def scheduled(self, sequences: list[Sequence]) -> None:
         """Note the order in which this step served its requests, if it differs from the last."""

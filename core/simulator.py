@@ -70,7 +70,8 @@ def simulate(scenario: Scenario, watch: Watch | None = None) -> Trace:
     _close(scheduler, record, sequences, end)
     return Trace(scenario, end, record.steps, record.events, record.spans, record.leases,
                  record.edits, [_request_row(seq) for seq in sequences],
-                 clock.starts if clock else None, clock.durations if clock else None)
+                 clock.starts if clock else None, clock.durations if clock else None,
+                 record.parkings)
 
 
 def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
@@ -162,6 +163,7 @@ def _close(scheduler: Engine, record: Recorder, sequences: list[Sequence], end: 
     """End every stay and every lease that is still open, and give each end its row."""
     if end.outcome is Outcome.ABORTED:  # the step that died has no row, but is on the picture
         record.step += 1
+    record.unpark_all()
     for seq in sequences:
         if not seq.arrived:
             continue

@@ -7,7 +7,7 @@ else (tables, pictures, sentences, metrics, exports) is derived from these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from core.vocabulary import Kind, Limit, Outcome, State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cause", "End", "Event", "Kind", "Limit", "Outcome", "QueueEdit", "RequestRow", "Span",
+__all__ = ["Cause", "End", "Event", "Kind", "Limit", "Outcome", "Parking", "QueueEdit", "RequestRow", "Span",
            "State", "StepRow", "TableLease", "Trace"]
 
 
@@ -72,6 +72,14 @@ class TableLease(NamedTuple):
     """For each block the step in which it joined the table."""
     to_step: int
     compressed: bool
+
+
+class Parking(NamedTuple):
+    """With prefix caching: the time in which nobody held a GPU block, but its content was kept."""
+
+    block: int
+    from_step: int
+    to_step: int
 
 
 class QueueEdit(NamedTuple):
@@ -148,6 +156,8 @@ class Trace:
     """With the clock in seconds: when each step began. With the clock in steps, None."""
     durations_s: list[float] | None = None
     """With the clock in seconds: how long each step took."""
+    parkings: list[Parking] = field(default_factory=list)
+    """Free blocks that could still be found by what they hold."""
 
     @property
     def num_steps(self) -> int:

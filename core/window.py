@@ -33,6 +33,9 @@ def window(trace: Trace, first: int, last: int, max_requests: int) -> Trace:
         [trace.request_rows[i] for i in kept],
         None if trace.starts_s is None else trace.starts_s[first : last + 1],
         None if trace.durations_s is None else trace.durations_s[first : last + 1],
+        [parking._replace(from_step=max(0, parking.from_step - first),
+                          to_step=min(parking.to_step, last + 1) - first)
+         for parking in trace.parkings if parking.from_step <= last and parking.to_step > first],
     )
 
 

@@ -46,8 +46,8 @@ def open_app(page: str = "run.py", **query: str) -> AppTest:
 
 def shown(app: AppTest) -> str:
     """All text on the page."""
-    parts = [element.value for kind in (app.markdown, app.caption, app.error, app.warning, app.info)
-             for element in kind]
+    kinds = (app.markdown, app.caption, app.error, app.warning, app.info)
+    parts = [element.value for kind in kinds for element in kind]
     parts += [html.proto.body for html in app.get("html")]
     return unescape("\n".join(map(str, parts)))
 
@@ -58,7 +58,7 @@ def gantt(app: AppTest) -> dict:
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", ["01_article_demo", "21_v0_swap", "43_v1_cache_outlives"])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_page_with_preset_runs_without_exception(page: str, preset: str) -> None:
     app = open_app(page, preset=preset)
     assert not app.exception, app.exception

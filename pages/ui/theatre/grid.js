@@ -71,7 +71,11 @@ class Grid {
       }
       used += held;
       if (device === 0 && g.perCell === 1 && cell === 0 && run.h.nullBlock) { this.nullCell(x, y, side); continue; }
-      if (owner < 0) { c.fillStyle = colors.free; c.fillRect(x, y, side, side); continue; }
+      if (owner < 0) {
+        c.fillStyle = colors.free; c.fillRect(x, y, side, side);
+        if (device === 0 && g.perCell === 1 && run.parked.is[cell]) this.dot(x, y, side);
+        continue;
+      }
       const dimmed = focus >= 0 && owner !== focus;
       c.fillStyle = run.color(owner) + (dimmed ? '38' : '');
       if (dimmed) { c.save(); c.fillStyle = colors.free; c.fillRect(x, y, side, side); c.restore(); c.fillStyle = run.color(owner) + '38'; }
@@ -91,7 +95,13 @@ class Grid {
     c.fillStyle = dimmed ? colors.text + '55' : luminance(run.color(owner)) > 0.55 ? '#14181d' : '#ffffff';
     c.fillText(text, x, y + 0.5);
   }
-  // Compressed: stripes. Shared by a prefix: a corner. The null block that is never handed out: a cross.
+  // Free, but its content can still be found: a dot. Compressed: stripes. Shared by a prefix: a
+  // corner. The null block that is never handed out: a cross.
+  dot(x, y, side) {
+    const { context: c } = this;
+    c.fillStyle = this.stage.colors.line; c.beginPath();
+    c.arc(x + side / 2, y + side / 2, Math.max(1.5, side / 6), 0, 7); c.fill();
+  }
   hatch(x, y, side) {
     const { context: c } = this;
     c.save(); c.beginPath(); c.rect(x, y, side, side); c.clip();
@@ -129,7 +139,8 @@ class Grid {
     const names = hit.pool.holders[hit.block].map((i) => run.h.ids[hit.pool.owner[i]]);
     const compressed = hit.owner >= 0 && hit.pool.compressed[hit.pool.holders[hit.block][0]] ? ', compressed' : '';
     const isNull = hit.device === 'GPU' && hit.block === 0 && run.h.nullBlock;
-    const who = isNull ? 'the null block, never handed out' : names.length ? names.join(', ') + compressed : 'free';
+    const who = isNull ? 'the null block, never handed out' : names.length ? names.join(', ') + compressed
+      : hit.device === 'GPU' && run.parked.is[hit.block] ? 'free, its content is still cached' : 'free';
     this.stage.tip(`${hit.device} block ${hit.block}: ${who}`, e);
     this.stage.setHover(hit.owner);
   }

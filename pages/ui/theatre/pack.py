@@ -45,6 +45,7 @@ def pack(trace: Trace, extras: dict[str, Any] | None = None) -> bytes:
     sections |= _events(trace)
     sections |= _spans(trace)
     sections |= _rows(trace)
+    sections |= _parkings(trace)
     header = _header(trace) | (extras or {})
     blobs, table, offset = [], {}, 0
     for name, column in sections.items():
@@ -159,6 +160,16 @@ def _spans(trace: Trace) -> Columns:
         "spanFrom": _column(s.from_step for s in kept),
         "spanTo": _column(s.to_step for s in kept),
         "spanTokens": _column(s.num_tokens for s in kept),
+    }
+
+
+def _parkings(trace: Trace) -> Columns:
+    """Free blocks that could still be found; in order of their beginning."""
+    parkings = sorted(trace.parkings, key=lambda parking: parking.from_step)
+    return {
+        "parkedBlock": _column(p.block for p in parkings),
+        "parkedFrom": _column(p.from_step for p in parkings),
+        "parkedTo": _column(p.to_step for p in parkings),
     }
 
 

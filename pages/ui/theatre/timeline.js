@@ -72,6 +72,25 @@ class Blocks {
   }
 }
 
+// Free GPU blocks that can still be found by what they hold (prefix caching).
+class Parked {
+  constructor(columns, size, steps) {
+    this.block = columns.parkedBlock;
+    this.starts = startsByStep(columns.parkedFrom, steps);
+    this.byEnd = Uint32Array.from(this.block.keys()).sort((a, b) => columns.parkedTo[a] - columns.parkedTo[b]);
+    this.ends = startsByStep(this.byEnd.map((i) => columns.parkedTo[i]), steps);
+    this.is = new Uint8Array(size);
+  }
+  forward(t) {
+    for (let k = this.ends[t]; k < this.ends[t + 1]; k++) this.is[this.block[this.byEnd[k]]] = 0;
+    for (let i = this.starts[t]; i < this.starts[t + 1]; i++) this.is[this.block[i]] = 1;
+  }
+  back(t) {
+    for (let i = this.starts[t]; i < this.starts[t + 1]; i++) this.is[this.block[i]] = 0;
+    for (let k = this.ends[t]; k < this.ends[t + 1]; k++) this.is[this.block[this.byEnd[k]]] = 1;
+  }
+}
+
 // The queues, and the order in which a step served its requests.
 class Queues {
   constructor(columns, names, steps) {
@@ -109,7 +128,8 @@ class Run {
     this.cpu = new Blocks(columns, 'cpu', header.cpuBlocks, this.steps);
     this.queues = new Queues(columns, header.queues, this.steps);
     this.eventStarts = startsByStep(columns.eventStep, this.steps);
-    this.parts = [this.gpu, this.cpu, this.queues];
+    this.parked = new Parked(columns, header.gpuBlocks, this.steps);
+    this.parts = [this.gpu, this.cpu, this.parked, this.queues];
     this.t = -1;
     this.collectLives();
     this.seek(0);
