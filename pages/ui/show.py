@@ -62,11 +62,14 @@ def front_end(scenario: Scenario) -> None:
     if scenario.scheduler != "vllm_v1":
         return
     if cause := startup_refusal(scenario.config):
-        st.warning(f"A real server would not start so: one sequence of max_model_len tokens needs"
-                   f" {cause.needed:,} blocks, and {cause.available:,} can be used.")
-    refused = frontend_refusals(scenario)
-    if refused:
+        _remark(f"A real server would not start so: one sequence of max_model_len tokens needs"
+                f" {cause.needed:,} blocks, and {cause.available:,} can be used.")
+    if refused := frontend_refusals(scenario):
         names = ", ".join(list(refused)[:5]) + (" ..." if len(refused) > 5 else "")
         longest = scenario.config.max_model_len
-        st.warning(f"A real server's front end would refuse {names}: with one generated token the"
-                   f" prompt would be longer than max_model_len ({longest:,}).")
+        _remark(f"A real server's front end would refuse {names}: with one generated token the"
+                f" prompt would be longer than max_model_len ({longest:,}).")
+
+
+def _remark(text: str) -> None:
+    st.caption(f":orange[:material/info: {text}]")
