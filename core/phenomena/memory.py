@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from core.phenomena.phenomenon import Evidence, Phenomenon
-from core.trace import Event, Kind, Limit, Outcome
+from core.trace import Event, Kind, Limit, Outcome, State
 
 EMPTY_SHARE = 0.25
 """Share of the held places that hold no token, from which on it is told. A last block is half
@@ -23,10 +23,18 @@ _UNIT = {
 
 
 def never_fits(evidence: Evidence) -> list[Phenomenon]:
-    """Requests that ask for more than there can ever be, the first time that it shows."""
+    """Requests that ask for more than there can ever be, the first time that it shows.
+
+    Who got all its tokens in the end was not one of them: V1 asks for less another time if the
+    prompt is cut otherwise.
+    """
+    rows = evidence.trace.request_rows
+    done = {request for request, row in enumerate(rows) if row.state is State.FINISHED}
     shown: dict[int | None, Phenomenon] = {}
     for event in [*evidence.events(Kind.IGNORED), *evidence.events(Kind.REFUSED)]:
-        if event.request in shown or event.cause is None or event.cause.needed is None:
+        if event.request in shown or event.request in done:
+            continue
+        if event.cause is None or event.cause.needed is None:
             continue
         most = _most_ever(evidence, event)
         if most is not None and event.cause.needed > most:
@@ -44,7 +52,8 @@ def _most_ever(evidence: Evidence, event: Event) -> int | None:
         return event.cause.available  # the engine has compared it with the whole itself
     if limit is Limit.CHUNKED_PREFILL:  # other limits may make it ask for less another time
         end = evidence.trace.end
-        for_ever = (end.outcome, end.cause) == (Outcome.STUCK, event.cause)
+        for_ever = (end.outcome, end.request, end.cause) == (
+            Outcome.STUCK, event.request, event.cause)
         return event.cause.available if for_ever else None
     blocks = config.num_gpu_blocks - evidence.engine.has_null_block
     if limit is Limit.WATERMARK and event.queue == "swapped":  # V0; in V1 it can cease to count

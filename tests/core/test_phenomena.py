@@ -52,8 +52,12 @@ def faults(trace: Trace) -> list[str]:
 def would_have_been_let_in(trace: Trace, found: Phenomenon) -> bool:
     """Run it again without all that wait but the shortest of them that fits: it is let in now.
 
-    Only where none of those left out has run before, since that would be another run.
+    Only where that is the same run up to now: none of those left out has run before, and no clock
+    counts how long somebody has been waiting.
     """
+    config = trace.scenario.config
+    if config.delay_factor or config.prefill_schedule_interval > 1:
+        return True
     rows, asked = trace.request_rows, trace.scenario.requests
     waiting = next(islice(queues_by_step(trace), found.step, None))["waiting"]
     ran = [i for i in waiting if rows[i].first_scheduled_step is not None

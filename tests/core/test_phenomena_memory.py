@@ -54,6 +54,22 @@ def test_never_fits_of_an_uncut_prompt_over_the_budget_is_told_once_the_run_is_s
         "variant": "tokens", "request": "1", "step": 0, "needed": 12, "most": 8}
 
 
+def test_never_fits_of_a_request_that_grew_into_the_reserve_and_may_not_return_is_found() -> None:
+    """V0, 2 of 10 blocks of 4 are reserved. A running request may take them, but with 10 blocks
+    its next decode finds none free: it swaps itself out, and asks for 10 of 8 to come back."""
+    trace = run(make_requests(1, prompt_len=30, output_len=20), scheduler="vllm_v0",
+                preemption_mode="swap", watermark=0.2, num_gpu_blocks=10, num_cpu_blocks=16)
+    assert trace.end.outcome is Outcome.STUCK
+    found = the_one(trace, "never_fits")
+    assert (found["variant"], found["needed"], found["most"]) == ("blocks", 10, 8)
+
+
+def test_never_fits_is_not_told_of_a_request_that_is_refused_more_than_is_free_just_now() -> None:
+    trace = run(make_requests(2, prompt_len=20), scheduler="vllm_v1")
+    assert "refused" in {event.kind.value for event in trace.event_rows}
+    assert occurrences(trace, "never_fits") == []
+
+
 # -- swap space ----------------------------------------------------------------------------------
 
 def test_swap_exhausted_tells_of_what_the_engine_died() -> None:
