@@ -16,7 +16,14 @@ PAGES = {
     "tables": st.Page("pages/tables.py", title="Tables and downloads", icon=":material/table:"),
     "about": st.Page("pages/about.py", title="About", icon=":material/info:"),
 }
-page = st.navigation(list(PAGES.values()), position="top")
+TIME_AND_MEMORY = {
+    "metrics": st.Page("pages/metrics.py", title="Metrics of the run", icon=":material/timer:"),
+    "memory": st.Page("pages/memory.py", title="Memory", icon=":material/memory:"),
+    "claim": st.Page("pages/claim.py", title="3 to 5 times?", icon=":material/speed:"),
+}
+page = st.navigation({"": list(PAGES.values()), "Time and memory": list(TIME_AND_MEMORY.values())},
+                     position="top")
+PAGES |= TIME_AND_MEMORY
 if (wanted := frame.wanted_page()) in PAGES:
     st.switch_page(PAGES[wanted], query_params=st.query_params.to_dict())
 st.html(show.STYLE)

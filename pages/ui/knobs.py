@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from core.scenario import EngineConfig
-
 
 def octaves(low: int, high: int) -> list[int]:
     """Whole numbers from ``low`` to ``high``: all up to 16, then 8 per doubling."""
@@ -46,7 +44,7 @@ KNOBS: dict[str, Knob] = {
     "preemption_mode": Knob(
         "Swap strategy", "What happens to the blocks of a request that has to go: moved to the"
         " CPU, or dropped and computed again. The engine's own choice is recompute (the article's:"
-        " swap).", (None, "swap", "recompute")),
+        " swap).", ("auto", "swap", "recompute")),
     "policy": Knob(
         "Queue order", "In which order waiting requests are looked at.",
         ("fcfs", "priority", "length")),
@@ -71,9 +69,9 @@ KNOBS: dict[str, Knob] = {
         "Adaptive threshold", "Raise the threshold while few requests are there.", None),
     "max_num_scheduled_tokens": Knob(
         "Scheduler's token budget", "A second, smaller token budget.",
-        (None, *octaves(1, 16_384))),
+        ("auto", *octaves(1, 16_384))),
     "max_num_active_seqs": Knob(
-        "Active sequences", "Seats, if not the sequence budget.", (None, *octaves(1, 1_024))),
+        "Active sequences", "Seats, if not the sequence budget.", ("auto", *octaves(1, 1_024))),
     "scheduler_reserve_full_isl": Knob(
         "Room for the whole prompt", "Let a request in only if blocks for all its tokens are"
         " free.", None),
@@ -98,7 +96,7 @@ MAIN = ("max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "num_cpu_blo
 """Always in view, if the scheduler has them; the others are under "More"."""
 
 NAMES = {
-    None: "auto", "swap": "swap", "recompute": "recompute", "fcfs": "first come",
+    "auto": "auto", "swap": "swap", "recompute": "recompute", "fcfs": "first come",
     "priority": "priority", "length": "shortest prompt",
 }
 
@@ -110,7 +108,7 @@ def show(name: str, key: str) -> None:
     current = st.session_state[key]
     if knob.values is None:
         st.toggle(knob.label, key=key, help=text)
-    elif any(isinstance(value, str) for value in knob.values):
+    elif set(knob.values) <= set(NAMES):
         of_article = st.session_state["scheduler"].startswith("article")
         options = [v for v in knob.values if v != "length" or of_article or current == "length"]
         st.segmented_control(knob.label, options, key=key, help=text, required=True,
@@ -118,11 +116,6 @@ def show(name: str, key: str) -> None:
     else:
         options = list(knob.values)
         if current not in options:
-            options = sorted([*options, current], key=lambda v: (v is not None, v))
+            options = sorted([*options, current], key=lambda v: (v != "auto", v))
         st.select_slider(knob.label, options, key=key, help=text,
-                         format_func=lambda value: "same" if value is None else f"{value:,}")
-
-
-def default(name: str) -> Any:
-    """The knob's default."""
-    return EngineConfig.model_fields[name].default
+                         format_func=lambda value: value if value == "auto" else f"{value:,}")

@@ -1,11 +1,25 @@
-"""The quiet marks under the theatre: the numbered invariants, checked on the run on screen."""
+"""The marks under the theatre: what the run shows, and the invariants that it keeps."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.invariants import Finding, Verdict, examine
+from core.phenomena import phenomena as core_phenomena
 from core.trace import Trace
 
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.EXEMPT: "!", Verdict.NOT_APPLICABLE: "–"}
+
+
+def phenomena(trace: Trace) -> list[dict[str, object]]:
+    """What the run shows, one entry per kind with the places at which it does."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for found in core_phenomena(trace):
+        kind = kinds.setdefault(found.key, {"name": found.name(), "meaning": found.meaning(),
+                                            "places": []})
+        request = -1 if found.request is None else found.request
+        kind["places"].append({"step": found.step, "request": request, "here": found.here()})
+    return list(kinds.values())
 
 
 def invariants(trace: Trace) -> list[dict[str, object]]:

@@ -43,7 +43,8 @@ def view_of(trace: Trace, salt: str = "") -> View:
     """Prepare the picture of a run."""
     version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
     height = chart_height(trace)
-    extras = {"chartHeight": height, "invariants": marks.invariants(trace)}
+    extras = {"chartHeight": height, "invariants": marks.invariants(trace),
+              "phenomena": marks.phenomena(trace)}
     return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
                 version)
 

@@ -29,6 +29,8 @@ OWN = "own"
 """Stands among the presets for the visitor's own requests."""
 OWN_PRESETS = "SCHEDULER_PRESETS"
 """Environment variable: a further folder of presets, for a lecture of one's own."""
+AUTO = "auto"
+"""What a control holds for a knob that is None: controls cannot hold nothing."""
 MACHINE = {"gpu": tuple(GPUS), "model": tuple(MODELS), "tensor_parallel": (1, 2, 4, 8)}
 """What is chosen of a machine, and among what; the session's keys are ``machine_<name>``."""
 
@@ -101,7 +103,7 @@ def _take(key: str, text: str) -> str | None:
         st.session_state[f"machine_{key}" if key in MACHINE else key] = value
     elif key in EngineConfig.model_fields:
         try:
-            EngineConfig(**{key: value})
+            EngineConfig(**{key: None if value == AUTO else value})
         except ValueError:
             return "not a value for this knob"
         st.session_state[PREFIX + key] = value
@@ -112,9 +114,19 @@ def use_preset() -> None:
     """Set the scheduler, every knob and the clock to the chosen preset's."""
     base = preset().scenario
     machine = base.machine or Machine()
-    st.session_state.update({PREFIX + k: v for k, v in base.config.model_dump().items()})
+    st.session_state.update({PREFIX + k: v for k, v in _controls(base.config).items()})
     st.session_state.update({"scheduler": base.scheduler, "clock": base.clock})
     st.session_state.update({f"machine_{name}": getattr(machine, name) for name in MACHINE})
+
+
+def _controls(config: EngineConfig) -> dict[str, Any]:
+    """The knobs as controls hold them."""
+    return {k: AUTO if v is None else v for k, v in config.model_dump().items()}
+
+
+def _chosen() -> dict[str, Any]:
+    """What the controls of the knobs hold."""
+    return {k: st.session_state[PREFIX + k] for k in EngineConfig.model_fields}
 
 
 def keep_all_but(drawn: set[str]) -> None:
@@ -143,8 +155,7 @@ def scenario() -> Scenario:
     """
     base = preset().scenario
     try:
-        config = EngineConfig(**{k: st.session_state[PREFIX + k]
-                                 for k in EngineConfig.model_fields})
+        config = EngineConfig(**{k: None if v == AUTO else v for k, v in _chosen().items()})
         clock = st.session_state["clock"]
         return base.model_copy(update={
             "scheduler": st.session_state["scheduler"], "config": config, "clock": clock,
@@ -174,9 +185,9 @@ def _changes() -> dict[str, str]:
     base = preset().scenario
     own = base.machine or Machine()
     before: dict[str, Any] = {"scheduler": base.scheduler, "clock": base.clock,
-                              **base.config.model_dump()}
+                              **_controls(base.config)}
     now = {"scheduler": st.session_state["scheduler"], "clock": st.session_state["clock"],
-           **{k: st.session_state[PREFIX + k] for k in EngineConfig.model_fields}}
+           **_chosen()}
     if now["clock"] == "seconds" or base.machine:
         before |= {name: getattr(own, name) for name in MACHINE}
         now |= {name: st.session_state[f"machine_{name}"] for name in MACHINE}

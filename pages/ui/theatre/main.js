@@ -100,18 +100,28 @@ class Stage {
     tipBox.style.left = `${Math.max(0, Math.min(e.clientX - box.left + 12, box.width - tipBox.offsetWidth - 4))}px`;
     tipBox.style.top = `${e.clientY - box.top + 16}px`;
   }
-  // Phenomena and invariants: quiet marks under the stage, details on demand.
+  // Phenomena and invariants: quiet marks under the stage, details on demand. A click on a
+  // phenomenon goes to its next place.
   marks() {
-    const row = this.root.querySelector('.marks'), { h } = this.run;
-    row.innerHTML = (h.phenomena || []).map((p, i) => `<button class="phenomenon" data-index="${i}" title="${escapeHtml(p.text)}">${escapeHtml(p.name)} <small>step ${p.step}</small></button>`).join('')
-      + `<span class="invariants">${(h.invariants || []).map((v) => `<button class="${v.state}" title="${escapeHtml(`${v.number}. ${v.name}: ${v.text}`)}">${v.mark}</button>`).join('')}</span>`;
+    const row = this.root.querySelector('.marks'), note = this.root.querySelector('.note'), { h } = this.run;
+    const kinds = h.phenomena || [];
+    row.innerHTML = kinds.map((kind, i) => `<button class="phenomenon" data-index="${i}" title="${escapeHtml(kind.meaning)}">${escapeHtml(kind.name)}`
+        + ` <small>${kind.places.length > 1 ? `${kind.places.length} ×` : `step ${kind.places[0].step}`}</small></button>`).join('')
+      + `<span class="invariants" aria-label="invariants">${(h.invariants || []).map((v) => `<button class="${v.state}" title="${escapeHtml(`${v.number}. ${v.name}: ${v.text}`)}">${v.mark}</button>`).join('')}</span>`;
+    note.textContent = '';
+    note.onclick = () => { note.textContent = ''; };
     row.onclick = (e) => {
       const button = e.target.closest('button');
       if (!button) return;
-      if (button.dataset.index) { const p = h.phenomena[+button.dataset.index]; this.play(false); this.goTo(p.step); if (p.request >= 0) { this.selected = p.request; this.draw(false); } }
-      this.root.querySelector('.note').textContent = button.title;
+      const kind = kinds[button.dataset.index];
+      if (!kind) { note.textContent = button.title; return; }
+      const place = kind.places.find((p) => p.step > this.run.t) ?? kind.places[0];
+      this.play(false);
+      if (place.request >= 0) this.selected = place.request;
+      this.goTo(place.step);
+      this.draw(false);
+      note.innerHTML = `<b>${escapeHtml(kind.name)}.</b> ${escapeHtml(kind.meaning)} <b>Step ${place.step}:</b> ${escapeHtml(place.here)}`;
     };
-    this.root.querySelector('.note').textContent = '';
   }
 }
 

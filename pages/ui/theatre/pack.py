@@ -6,13 +6,11 @@ step. The browser replays them forwards and backwards (timeline.js).
 
 from __future__ import annotations
 
-import inspect
 import json
 import struct
 import zlib
 from collections.abc import Iterable
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ import numpy as np
 from core.explain import end_sentence, templates
 from core.figures.theme import LOOKS, look_of, owner_color
 from core.schedulers import schedulers
+from core.source import decode_line, source_file
 from core.trace import Kind, Limit, Outcome, StepRow, Trace
 
 NONE = 0xFFFF_FFFF
@@ -67,7 +66,7 @@ def num_shown_steps(trace: Trace) -> int:
 def _header(trace: Trace) -> dict[str, Any]:
     scenario, config = trace.scenario, trace.scenario.config
     scheduler = schedulers()[scenario.scheduler]
-    source = Path(inspect.getfile(scheduler))
+    source = source_file(scheduler)
     return {
         "steps": num_shown_steps(trace),
         "ids": [r.request_id for r in scenario.requests],
@@ -94,6 +93,7 @@ def _header(trace: Trace) -> dict[str, Any]:
         "templates": templates(),
         "words": {key.removeprefix("theatre."): text for key, text in templates().items()
                   if key.startswith("theatre.")},
+        "decodeLine": decode_line(scheduler),
         "file": f"core/schedulers/{source.name}",
         "source": source.read_text("utf-8").splitlines(),
     }

@@ -1,0 +1,68 @@
+"""The claim of 3 to 5 times looked at: every scheduler at several rates, each computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.claim import (
+    CLAIMS,
+    COMPARED,
+    Claim,
+    ClaimWorkload,
+    Point,
+    run_point,
+    served_rate,
+    sweep,
+)
+
+BELOW = (0.35, 0.65)
+ABOVE = 1.25
+"""Further points of a curve, as multiples of the first and of the last rate of the sweep."""
+BUSY_S = 500.0
+"""Requests come for as long as the fastest scheduler needs for so many, within bounds."""
+SHORTEST_S, LONGEST_S = 40.0, 400.0
+
+
+@st.cache_data(max_entries=200, show_spinner=False, hash_funcs={ClaimWorkload: repr})
+def duration_s(workload: ClaimWorkload) -> float:
+    """How long requests come: about 500 of them at what vLLM V1 serves."""
+    capacity = run_point(workload, "vllm_v1", None).request_throughput
+    return float(round(min(max(BUSY_S / capacity, SHORTEST_S), LONGEST_S)))
+
+
+@st.cache_data(max_entries=200, show_spinner=False, hash_funcs={ClaimWorkload: repr})
+def swept(workload: ClaimWorkload, scheduler: str) -> tuple[list[Point], list[Point]]:
+    """The points around the limit, and further ones for the curve."""
+    around = sweep(workload, scheduler)
+    first, last = around[0].rate, around[-1].rate
+    further = [first * part for part in BELOW]
+    if around[-1].p99_s < 2 * workload.limit_s:
+        further.append(last * ABOVE)
+    return around, [run_point(workload, scheduler, rate) for rate in further]
+
+
+def look(workload: ClaimWorkload, tell: Callable[[float, str], object]) -> Claim:
+    """All schedulers.
+
+    Args:
+        tell: is told the share that is done and whose turn it is.
+    """
+    points, served = [], {}
+    for number, scheduler in enumerate(COMPARED):
+        tell(number / len(COMPARED), scheduler)
+        around, further = swept(workload, scheduler)
+        points += around + further
+        served[scheduler] = served_rate(around, workload.limit_s)
+    return Claim(workload.limit_s, tuple(points), served)
+
+
+def verdict(times: float | None, claim: str) -> str:
+    """How a ratio stands to a claim: within, above, below, or not known."""
+    low, high = CLAIMS[claim]
+    if times is None:
+        return "–"
+    if times < low:
+        return f"less than {low:g}"
+    return f"more than {high:g}" if times > high else f"within {low:g} to {high:g}"
