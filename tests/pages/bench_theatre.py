@@ -65,7 +65,8 @@ def measure(page: Any, address: str, shape: str) -> dict[str, Any]:
     time.sleep(2.5)
     frames = (int(draws.get_attribute("data-draws")) - first) / (time.perf_counter() - start)
     return {"shape": shape, "steps": steps, "change_ms": round(statistics.median(times[1:])),
-            "sent_kB": round(statistics.median(sizes[1:]) / 1000), "frames_per_s": round(frames, 1)}
+            "sent_kB": round(statistics.median(sizes[1:]) / 1000),
+            "frames_per_s": round(frames, 1)}
 
 
 MARK_CHART = """() => { const plot = document.querySelector('.st-key-chart_box .js-plotly-plot');

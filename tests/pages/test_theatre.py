@@ -1,0 +1,123 @@
+"""What follows the playhead: queues, budgets, reasons, the code, one request, phenomena."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.presets import load_presets
+from pages.ui.run import view
+from pages.ui.theatre.standalone import standalone_html
+from tests.pages.browser import chromium, wait_for_run
+
+pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium is installed here")
+
+
+def show(page: Any, address: str, preset: str, step: int) -> None:
+    page.goto(f"{address}/?preset={preset}")
+    wait_for_run(page)
+    page.locator(".scrub input").fill(str(step))
+
+
+def chips(page: Any, lane: str) -> list[str]:
+    """The chips of a lane from left to right."""
+    box = page.locator(f".lane[data-lane={lane}]").bounding_box()
+    found = []
+    for chip in page.locator(".chip").all():
+        place = chip.bounding_box()
+        if box["y"] <= place["y"] + place["height"] / 2 <= box["y"] + box["height"]:
+            found.append((place["y"], place["x"], chip.locator(".name").inner_text()))
+    return [name for _, _, name in sorted(found)]
+
+
+def test_theatre_queues_stand_as_the_scheduler_left_them(page: Any, address: str) -> None:
+    show(page, address, "01_article_demo", 6)
+    page.wait_for_timeout(350)  # the chips move
+    assert (chips(page, "waiting"), chips(page, "running"), chips(page, "swapped")) == (
+        ["3"], ["1"], ["2"])
+    page.locator(".stage").press("ArrowLeft")
+    page.wait_for_timeout(350)
+    assert (chips(page, "running"), chips(page, "swapped")) == (["1", "2"], [])
+
+
+def test_theatre_budget_that_said_no_is_marked(page: Any, address: str) -> None:
+    show(page, address, "05_sequence_budget_binds", 1)
+    assert "said no" in page.locator("[data-budget=seqs]").inner_text()
+    assert "said no" not in page.locator("[data-budget=gpu]").inner_text()
+    assert "3 of 3" in page.locator("[data-budget=seqs]").inner_text()
+
+
+def test_theatre_sentence_and_line_of_code_point_at_each_other(page: Any, address: str) -> None:
+    show(page, address, "20_v0_recompute_by_default", 22)
+    sentence = page.locator(".why li", has_text="r2 loses its blocks")
+    line = sentence.get_attribute("data-line")
+    sentence.click()
+    row = page.locator(f".code div[data-line='{line}']")
+    assert "lit" in row.get_attribute("class")
+    row.hover()
+    assert "pointed" in sentence.get_attribute("class")
+    source = Path("core/schedulers/vllm_v0.py").read_text("utf-8").splitlines()
+    assert row.locator("span").inner_text() == source[int(line) - 1]
+
+
+def test_theatre_one_request_tells_its_life(page: Any, address: str) -> None:
+    show(page, address, "21_v0_swap", 10)
+    page.locator(".chip", has=page.get_by_text("r3", exact=True)).click()
+    story = page.locator(".life").inner_text()
+    assert "60 tokens of prompt and 30 of output" in story
+    assert "r3 is swapped out" in story and "comes back" in story
+    assert "CPU blocks" in story
+    page.locator(".life li", has_text="comes back").click()
+    assert page.locator(".scrub input").input_value() == "23"
+    assert "GPU blocks" in page.locator(".life").inner_text()
+
+
+def test_theatre_phenomenon_clicked_jumps_and_explains(page: Any, address: str) -> None:
+    show(page, address, "25_v0_prefill_stall", 0)
+    page.locator(".phenomenon", has_text="Decode stall").click()
+    assert page.locator(".scrub input").input_value() == "5"
+    assert "Step 5" in page.locator(".note").inner_text()
+    page.locator(".invariants button").first.click()
+    assert "1. blocks conserved" in page.locator(".note").inner_text()
+
+
+def test_theatre_jump_buttons_go_from_preemption_to_preemption(page: Any, address: str) -> None:
+    show(page, address, "20_v0_recompute_by_default", 0)
+    page.locator("[data-do=jump]").select_option("preempted")
+    steps = []
+    for _ in range(3):
+        page.get_by_role("button", name="Jump forward").click()
+        steps.append(page.locator(".scrub input").input_value())
+    page.get_by_role("button", name="Jump back").click()
+    assert steps == ["5", "22", "24"]
+    assert page.locator(".scrub input").input_value() == "22"
+
+
+def test_theatre_ending_is_told_at_the_last_step(page: Any, address: str) -> None:
+    show(page, address, "22_v0_engine_dies", 5)
+    assert "The engine dies" in page.locator(".why").inner_text()
+    assert "the engine dies" in page.locator(".st-key-chart_box").inner_text()
+
+
+def test_theatre_picture_is_saved_as_png(page: Any, address: str) -> None:
+    show(page, address, "01_article_demo", 6)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save a picture").click()
+    assert waiting.value.suggested_filename == "01_article_demo-step-6.png"
+    content = waiting.value.path().read_bytes()
+    assert content.startswith(b"\x89PNG") and len(content) > 10_000
+
+
+def test_standalone_page_plays_without_a_server(page: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.html"
+    path.write_bytes(standalone_html(view(load_presets()["21_v0_swap"].scenario)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    wait_for_run(page)
+    page.get_by_role("button", name="Last step", exact=True).click()
+    assert page.locator(".theatre-line").get_attribute("data-step") == "47"
+    assert "r3 has its last token" in page.locator(".why").inner_text()
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
