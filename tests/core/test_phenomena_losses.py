@@ -6,7 +6,7 @@ import pytest
 
 from core import Trace
 from core.trace import Kind, Outcome
-from tests.conftest import make_requests, run
+from tests.conftest import make_requests, only_event, run
 from tests.core.phenomena_of import case, occurrences, preset, the_one
 
 # -- thrashing -----------------------------------------------------------------------------------
@@ -76,8 +76,10 @@ def test_livelock_is_not_told_where_somebody_gets_a_token_now_and_then() -> None
 
 
 def test_livelock_is_not_told_of_a_queue_that_waits_for_ever() -> None:
-    assert case("27:base").end.outcome is Outcome.STUCK
-    assert occurrences(case("27:base"), "livelock") == []
+    """Case 27, prompt-exactly-usable: r1 is preempted once, in step 7, and never fits again."""
+    trace = case("27:prompt-exactly-usable")
+    assert (only_event(trace, Kind.PREEMPTED).step, trace.end.outcome) == (7, Outcome.STUCK)
+    assert occurrences(trace, "livelock") == []
 
 
 # -- wasted work ---------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from core import Trace
-from tests.conftest import make_requests, run
+from core.trace import Kind, Limit
+from tests.conftest import make_requests, only_event, run
 from tests.core.phenomena_of import case, occurrences, preset, the_one
 
 # -- head-of-line blocking -----------------------------------------------------------------------
@@ -68,6 +69,27 @@ def test_head_of_line_is_not_told_where_seats_are_short_for_all() -> None:
     assert occurrences(trace, "head_of_line") == []
 
 
+def test_head_of_line_is_not_told_where_the_one_behind_would_have_no_seat() -> None:
+    """V0 looks at the blocks first: the second needs 4 of the 2 that are free. But the one seat is
+    taken, so the third could not come either."""
+    trace = run(make_requests(3, prompt_len=[24, 16, 4]), scheduler="vllm_v0", max_num_seqs=1)
+    refused = only_event(trace, Kind.REFUSED, step=1).cause
+    assert refused is not None
+    assert refused.limit is Limit.GPU_BLOCKS
+    assert occurrences(trace, "head_of_line") == []
+
+
+def test_head_of_line_is_not_told_of_steps_that_preempt() -> None:
+    """V0, 17 blocks of 1. Three requests of 4 tokens leave 5 blocks, 2 after step 1, and 0 in step
+    2, where the third has to go. In steps 0 to 2 the fourth, of 10 tokens, holds up the fifth."""
+    trace = run(make_requests(5, prompt_len=[4, 4, 4, 10, 1], output_len=3), scheduler="vllm_v0",
+                block_size=1, num_gpu_blocks=17)
+    assert only_event(trace, Kind.PREEMPTED).step == 2
+    assert [e.step for e in trace.event_rows
+            if e.kind is Kind.REFUSED and e.request == 3][:3] == [0, 1, 2]
+    assert occurrences(trace, "head_of_line") == []
+
+
 # -- starvation ----------------------------------------------------------------------------------
 
 def late_and_urgent(policy: str) -> Trace:
@@ -97,6 +119,15 @@ def test_priority_inversion_of_an_urgent_request_behind_a_running_one_is_found()
     assert the_one(late_and_urgent("priority"), "priority_inversion") == {
         "variant": "", "request": "3", "step": 2, "steps": 8, "priority": 0, "other": "1",
         "other_priority": 5}
+
+
+def test_priority_inversion_is_measured_at_the_least_urgent_one_that_runs() -> None:
+    """Two seats, with priorities 0 and 5 on them; one with 3 comes in step 1 and waits to the end
+    of both."""
+    trace = run(make_requests(3, output_len=10, priority=[0, 5, 3], arrival_step=[0, 0, 1]),
+                scheduler="article_repaired", policy="priority", max_num_seqs=2)
+    found = the_one(trace, "priority_inversion")
+    assert (found["request"], found["other"], found["step"], found["steps"]) == ("3", "2", 1, 9)
 
 
 def test_priority_inversion_is_not_told_under_first_come_first_served() -> None:
