@@ -20,6 +20,8 @@ TIME_AND_MEMORY = {
     "metrics": st.Page("pages/metrics.py", title="Metrics of the run", icon=":material/timer:"),
     "memory": st.Page("pages/memory.py", title="Memory", icon=":material/memory:"),
     "claim": st.Page("pages/claim.py", title="3 to 5 times?", icon=":material/speed:"),
+    "swap_or_recompute": st.Page("pages/swap_or_recompute.py", title="Swap or recompute?",
+                                 icon=":material/swap_horiz:"),
 }
 page = st.navigation({"": list(PAGES.values()), "Time and memory": list(TIME_AND_MEMORY.values())},
                      position="top")

@@ -105,3 +105,8 @@ def look_of(state: State, attempt: int) -> str:
 def owner_color(index: int) -> str:
     """The colour of the request at this position of the scenario's list."""
     return OWNERS[index % len(OWNERS)]
+
+
+def scheduler_name(name: str) -> str:
+    """The short name of a scheduler; its file's where it is not among those that are compared."""
+    return SCHEDULER_LINES[name].name if name in SCHEDULER_LINES else name
