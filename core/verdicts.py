@@ -4,7 +4,7 @@ A decision about the request itself counts first: it was refused, or lost its bl
 there is none, it was not looked at: it stands in a queue whose head was refused, or that was held
 as a whole. In the step in which the engine dies nothing is computed for anybody.
 
-The page's JavaScript (pages/ui/theatre/explain.js) applies the same rule.
+The page's JavaScript (core/figures/theatre/explain.js) applies the same rule.
 """
 
 from __future__ import annotations

@@ -3,10 +3,12 @@
 import streamlit as st
 
 from core.figures.bands import plot_bands
+from core.figures.theatre import PLACE_CHART
+from core.figures.theatre.view import View, view_of
 from core.window import window
 from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
-from pages.ui.theatre import PLACE_CHART, theatre
+from pages.ui.theatre import theatre
 
 inside_frame("run")
 
@@ -16,7 +18,7 @@ CHART = {"displayModeBar": "hover", "displaylogo": False,
          "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
 
 
-def choose_window(whole: run.View) -> run.View:
+def choose_window(whole: View) -> View:
     """The bands of a long run, and the part of it that the theatre shows."""
     steps = whole.trace.num_steps
     length = min(WINDOW, steps)
@@ -30,7 +32,7 @@ def choose_window(whole: run.View) -> run.View:
     part = window(whole.trace, first, last, SHOWN)
     st.caption(f"Steps {first:,} to {last:,}, counted from 0 below; {len(part.request_rows)} of"
                f" {len(whole.trace.request_rows):,} requests.")
-    return run.view_of(part, salt=f"{first} {last}")
+    return view_of(part, salt=f"{first} {last}")
 
 
 st.html(PLACE_CHART)

@@ -42,9 +42,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
      "core.presets", "core.queue_replay", "core.recorded", "core.recorded_steps",
      "core.replay", "core.source", "core.swap_or_recompute", "core.sweep", "core.tables",
      "core.token_times", "core.verdicts", "core.window", "core.workloads"),
-    ("core.cli", "core.__main__"),
     # what is seen of it
     ("core.figures",),
+    ("core.cli", "core.__main__"),
     ("pages.ui",),
     ("pages",),
     ("app",),

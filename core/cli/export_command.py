@@ -13,16 +13,16 @@ from core.export.formats import SCENARIO_EXPORTS, TRACE_EXPORTS
 from core.export.vllm_command import vllm_command
 from core.export.vllm_flags import VERSIONS
 from core.simulator import simulate
-from core.trace import Outcome
+from core.trace import Outcome, Trace
 
-HELP = "write a scenario's run as CSV, Perfetto trace or recording; or its vllm serve command"
+HELP = "write a run as CSV, Perfetto trace, recording or playing page; or its vllm serve command"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, --format, --out and --vllm."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a scenario or a preset, as JSON")
-    parser.add_argument("--format", required=True, choices=[*TRACE_EXPORTS, *SCENARIO_EXPORTS],
-                        help="csv is a zip file of all tables")
+    parser.add_argument("--format", required=True, choices=[*TRACE_EXPORTS, "html", *SCENARIO_EXPORTS],
+                        help="csv is a zip file of all tables; html is a page that plays")
     parser.add_argument("--out", metavar="FILE", type=Path,
                         help="where to write it; without it, it goes to standard output")
     parser.add_argument("--vllm", choices=VERSIONS,
@@ -39,10 +39,19 @@ def run(arguments: argparse.Namespace) -> int:
         content = SCENARIO_EXPORTS[arguments.format].make(scenario)
     else:
         trace = simulate(scenario)
-        content = TRACE_EXPORTS[arguments.format].make(trace)
+        content = _page(trace) if arguments.format == "html" else TRACE_EXPORTS[
+            arguments.format].make(trace)
         code = DONE if trace.end.outcome is Outcome.FINISHED else ABNORMAL
     if arguments.out is None:
         sys.stdout.buffer.write(content)
     else:
         write_file(arguments.out, content)
     return code
+
+
+def _page(trace: Trace) -> bytes:
+    """The theatre with this run. The chart library is loaded for nothing else."""
+    from core.figures.theatre.standalone import standalone_html
+    from core.figures.theatre.view import view_of
+
+    return standalone_html(view_of(trace))

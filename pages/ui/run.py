@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from core.faults import ScenarioError
-from core.figures.gantt import gantt_alt, plot_gantt
+from core.figures.gantt import gantt_alt
+from core.figures.theatre.view import View, view_of
 from core.presets import Preset
 from core.scenario import Scenario
 from core.schedulers import schedulers
 from core.simulator import simulate
-from core.trace import Trace
-from pages.ui import marks, show, sidebar, state
-from pages.ui.theatre.pack import pack
+from pages.ui import show, sidebar, state
 
 PRESET_RIVAL = "preset"
 """Stands for the counterpart that a preset names."""
 LONG = 400
 """With more requests than this a run is shown as bands with a window, and computed with a bar."""
-
-
-class View(NamedTuple):
-    """A run and what the page shows of it. Shared between sessions: never changed."""
-
-    trace: Trace
-    chart: go.Figure
-    chart_alt: str
-    packed: bytes
-    version: str
-
-
-def chart_height(trace: Trace) -> int:
-    """Of the Gantt chart and the grid beside it, in pixels; a projector shows 720 in all."""
-    return 262 if len(trace.request_rows) <= 24 else 296
-
-
-def view_of(trace: Trace, salt: str = "") -> View:
-    """Prepare the picture of a run."""
-    version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
-    height = chart_height(trace)
-    extras = {"chartHeight": height, "invariants": marks.invariants(trace),
-              "phenomena": marks.phenomena(trace)}
-    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
-                version)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Scenario: Scenario.to_json})

@@ -6,9 +6,9 @@ import streamlit as st
 
 from core.export.formats import SCENARIO_EXPORTS, TRACE_EXPORTS
 from core.export.names import file_name
+from core.figures.theatre.standalone import standalone_html
+from core.figures.theatre.view import View
 from pages.ui import state
-from pages.ui.run import View
-from pages.ui.theatre.standalone import standalone_html
 
 LABELS = {
     "csv": ("All tables, zip of CSV", "steps, events, spans, leases, requests"),

@@ -203,3 +203,11 @@ def test_module_runs_from_the_shell_with_its_exit_code(tmp_path: Path) -> None:
                           capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith("test (article)\n")
+
+
+def test_export_html_is_a_page_with_the_run_inside(scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.html"
+    assert main(["export", str(scenario_file), "--format", "html", "--out", str(out)]) == 0
+    page = out.read_text("utf-8")
+    assert page.startswith("<!doctype html>") and "schedulerTheatre" in page
+    assert "<title>test: article</title>" in page

@@ -12,12 +12,12 @@ import pytest
 
 from core import Trace
 from core.explain import sentence
+from core.figures.theatre.pack import pack
 from core.queue_replay import QUEUES, queues_by_step
 from core.verdicts import verdict_sentence, verdicts_by_step
-from pages.ui.theatre.pack import pack
 from tests.core.every_run import GROUPS, every_run
 
-THEATRE = Path(__file__).parents[2] / "pages" / "ui" / "theatre"
+THEATRE = Path(__file__).parents[2] / "core" / "figures" / "theatre"
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from core import simulate
+from core.figures.theatre import script
+from core.figures.theatre.pack import NONE, num_shown_steps, pack
 from core.presets import load_presets
 from core.trace import Kind, Limit, Trace
-from pages.ui.theatre import script
-from pages.ui.theatre.pack import NONE, num_shown_steps, pack
 
 PRESETS = load_presets()
 

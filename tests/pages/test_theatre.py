@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from core import simulate
+from core.figures.theatre.standalone import standalone_html
+from core.figures.theatre.view import view_of
 from core.presets import load_presets
-from pages.ui.run import view
-from pages.ui.theatre.standalone import standalone_html
 from tests.pages.browser import chromium, wait_for_run
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium is installed here")
@@ -112,7 +113,7 @@ def test_theatre_picture_is_saved_as_png(page: Any, address: str) -> None:
 
 def test_standalone_page_plays_without_a_server(page: Any, tmp_path: Path) -> None:
     path = tmp_path / "run.html"
-    path.write_bytes(standalone_html(view(load_presets()["21_v0_swap"].scenario)))
+    path.write_bytes(standalone_html(view_of(simulate(load_presets()["21_v0_swap"].scenario))))
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())

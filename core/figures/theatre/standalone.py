@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from html import escape
-from typing import TYPE_CHECKING
 
 from plotly.offline import get_plotlyjs
 
-from pages.ui.theatre import PLACE_CHART, envelope, script
-
-if TYPE_CHECKING:
-    from pages.ui.run import View
+from core.figures.theatre import PLACE_CHART, envelope, script
+from core.figures.theatre.view import View
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>

@@ -1,4 +1,4 @@
-// The small part that travels with every run; the code itself is sent once (see __init__.py).
+// The small part that travels with every run; the code itself is sent once (see theatre.py).
 export default function ({ data, parentElement }) {
   let closed = false;
   const mount = () => {

@@ -1,0 +1,39 @@
+"""A run with its picture: the chart, and what the theatre is given."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from core.figures.gantt import gantt_alt, plot_gantt
+from core.figures.theatre import marks
+from core.figures.theatre.pack import pack
+from core.trace import Trace
+
+
+class View(NamedTuple):
+    """A run and what is shown of it. Never changed."""
+
+    trace: Trace
+    chart: go.Figure
+    chart_alt: str
+    packed: bytes
+    version: str
+    """Differs whenever the run differs."""
+
+
+def chart_height(trace: Trace) -> int:
+    """Of the Gantt chart and the grid beside it, in pixels; a projector shows 720 in all."""
+    return 262 if len(trace.request_rows) <= 24 else 296
+
+
+def view_of(trace: Trace, salt: str = "") -> View:
+    """Prepare the picture of a run; ``salt`` tells parts of one run apart."""
+    version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
+    height = chart_height(trace)
+    extras = {"chartHeight": height, "invariants": marks.invariants(trace),
+              "phenomena": marks.phenomena(trace)}
+    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
+                version)
