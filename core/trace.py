@@ -17,8 +17,8 @@ from core.vocabulary import Kind, Limit, Outcome, State
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Cause", "End", "Event", "Kind", "Limit", "Outcome", "Parking", "QueueEdit", "RequestRow", "Span",
-           "State", "StepRow", "TableLease", "Trace"]
+__all__ = ["Cause", "End", "Event", "Kind", "Limit", "Outcome", "Parking", "QueueEdit",
+           "RequestRow", "Span", "State", "StepRow", "TableLease", "Trace"]
 
 
 class Cause(NamedTuple):

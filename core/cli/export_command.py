@@ -21,7 +21,8 @@ HELP = "write a run as CSV, Perfetto trace, recording or playing page; or its vl
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, --format, --out and --vllm."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a scenario or a preset, as JSON")
-    parser.add_argument("--format", required=True, choices=[*TRACE_EXPORTS, "html", *SCENARIO_EXPORTS],
+    parser.add_argument("--format", required=True,
+                        choices=[*TRACE_EXPORTS, "html", *SCENARIO_EXPORTS],
                         help="csv is a zip file of all tables; html is a page that plays")
     parser.add_argument("--out", metavar="FILE", type=Path,
                         help="where to write it; without it, it goes to standard output")
