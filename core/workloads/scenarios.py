@@ -14,7 +14,7 @@ from core.workloads.workload import Workload
 BLOCK_SIZE = 16
 """vLLM's default."""
 MAX_STEPS = 10_000_000
-"""A run of a long trace takes many steps; it ends by itself."""
+"""No run is let go on for longer."""
 
 
 def to_scenario(workload: Workload, name: str = "imported", scheduler: str = "vllm_v1",
@@ -33,11 +33,20 @@ def to_scenario(workload: Workload, name: str = "imported", scheduler: str = "vl
     requests = to_requests(workload, seconds_per_step)
     in_seconds = any(request.arrival_s is not None for request in requests)
     return Scenario.parse({
-        "name": name, "scheduler": scheduler, "requests": requests, "max_steps": MAX_STEPS,
+        "name": name, "scheduler": scheduler, "requests": requests,
+        "max_steps": _step_limit(requests),
         "config": {**starting_knobs(requests, scheduler, machine), **(knobs or {})},
         "clock": "seconds" if in_seconds else "step",
         "machine": machine,
     })
+
+
+def _step_limit(requests: tuple[Request, ...]) -> int:
+    """Steps that no run needs which gets on: in each somebody gets a token, or it waits for an
+    arrival. Doubled for what is computed again; one that runs in circles is cut off there."""
+    tokens = sum(r.output_len + r.prompt_len // 64 + 1 for r in requests)
+    last = max((r.arrival_step for r in requests), default=0)
+    return min(MAX_STEPS, 10_000 + last + 2 * tokens)
 
 
 def starting_knobs(requests: tuple[Request, ...], scheduler: str,
