@@ -22,6 +22,7 @@ TIME_AND_MEMORY = {
     "claim": st.Page("pages/claim.py", title="3 to 5 times?", icon=":material/speed:"),
     "swap_or_recompute": st.Page("pages/swap_or_recompute.py", title="Swap or recompute?",
                                  icon=":material/swap_horiz:"),
+    "measured": st.Page("pages/measured.py", title="Measured", icon=":material/straighten:"),
 }
 page = st.navigation({"": list(PAGES.values()), "Time and memory": list(TIME_AND_MEMORY.values())},
                      position="top")

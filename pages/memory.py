@@ -14,17 +14,17 @@ from core.workloads import Lengths
 from pages.ui import length_cases, numbers, show, state
 from pages.ui.frame import inside_frame
 from pages.ui.machine_form import machine_form
-from pages.ui.memory_runs import REQUESTS, Contents, held_by_each
+from pages.ui.memory_runs import Contents, held_by_each
 
 inside_frame("memory")
 SUM, CONTENTS = "How many blocks there are", "What lies in them"
-BLOCK_SIZES = (1, 4, 8, 16, 32, 64, 128, 256)
+BLOCK_SIZES = (4, 8, 16, 32, 64, 128, 256)
 
 
 def sum_part() -> None:
     """From GPU and model to num_gpu_blocks, line by line."""
     gpu, model, parallel, size = st.columns([1, 1, 0.8, 0.6])
-    block_size = size.selectbox("Block size", BLOCK_SIZES, 3, key="memory_block_size",
+    block_size = size.selectbox("Block size", BLOCK_SIZES, 2, key="memory_block_size",
                                 help="Tokens per block.", persist_state="session")
     try:
         machine = machine_form("memory", [gpu, model, parallel],
@@ -141,15 +141,15 @@ def contents_part() -> None:
              "time with a queue, s"),
             [(scheduler_name(c.scheduler), *(f"{c.shares[kind]:.1%}" for kind in MEMORY_LOOKS),
               f"{c.waste:.1%}", f"{c.loaded_s:,.0f}") for c in contrasts])
-    machine = ClaimWorkload().machine
+    machine, count = ClaimWorkload().machine, held["vllm_v1"].num_requests
     st.markdown(
-        f"{REQUESTS} requests, the same for all, come at once to {machine.model} on an"
-        f" {machine.gpu}. The vLLM paper (section 1, figure 2) found 20.4 % of the memory to hold"
-        " tokens with Orca (Max) and 38.2 % with Orca (Oracle); vLLM's authors say that paging"
-        " wastes less than 4 % of what is held. *held for nothing* is internal fragmentation,"
-        " *free, unusable* is external fragmentation and what is too little for the next in line."
-        " Choose lengths *all near the longest* and the contrast shrinks; choose blocks of 256 and"
-        " paging wastes as well.")
+        f"{count} requests, the same for all, come at once to {machine.model} on an {machine.gpu}."
+        " The vLLM paper (section 1, figure 2) found 20.4 % of the memory to hold tokens with Orca"
+        " (Max) and 38.2 % with Orca (Oracle); vLLM's authors say that paging wastes less than 4 %"
+        " of what is held. *held for nothing* is internal fragmentation, *free, unusable* is"
+        " external fragmentation and what is too little for the next in line. Choose lengths *all"
+        " near the longest* and the contrast shrinks; choose blocks of 256, or *short* requests of"
+        " a few blocks each, and paging wastes more than 4 % too: half a block of every request.")
 
 
 st.markdown("#### The KV memory\nOlder systems keep a place for every token that might come;"

@@ -36,10 +36,10 @@ def choose() -> tuple[Machine, int, Codec | None] | None:
     size = columns[4].select_slider("Block size", [8, 16, 32, 64, 128], 16, key="swap_size",
                                     help="Tokens per block.", persist_state="session")
     codec = columns[5].selectbox(
-        "Compression", [None, *CODECS], 1, key="swap_codec", persist_state="session",
-        format_func=lambda name: "none" if name is None else f"{name}, {CODECS[name].ratio:g}:1",
+        "Compression", ["none", *CODECS], 1, key="swap_codec", persist_state="session",
+        format_func=lambda name: f"{name}, {CODECS[name].ratio:g}:1" if name in CODECS else name,
         help="On the GPU, before the blocks cross the link. Ratios and speeds: KVShuttle.")
-    chosen = CODECS[codec] if codec else None
+    chosen = CODECS.get(codec)
     try:
         machine = machine_form("swap", columns[:3], Machine(), host_link_gb_s=link)
     except ScenarioError as error:

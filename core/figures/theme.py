@@ -53,14 +53,15 @@ class Line(NamedTuple):
 
 
 SCHEDULER_LINES: dict[str, Line] = {
-    "static_batching": Line("static batching", "#8A8F98", "dot", "x"),
-    "orca_max": Line("Orca (Max)", "#D55E00", "dash", "square"),
-    "orca_pow2": Line("Orca (Pow2)", "#E69F00", "dashdot", "triangle-up"),
-    "orca_oracle": Line("Orca (Oracle)", "#CC79A7", "longdash", "diamond"),
-    "vllm_v0": Line("vLLM V0", "#009E73", "solid", "cross"),
-    "vllm_v1": Line("vLLM V1", "#2B8CD0", "solid", "circle"),
+    "static_batching": Line("static batching", "#69695A", "dot", "x"),
+    "orca_max": Line("Orca (Max)", "#D20F0F", "dash", "square"),
+    "orca_pow2": Line("Orca (Pow2)", "#E1784B", "dashdot", "triangle-up"),
+    "orca_oracle": Line("Orca (Oracle)", "#A587B4", "longdash", "diamond"),
+    "vllm_v0": Line("vLLM V0", "#B42DA5", "solid", "cross"),
+    "vllm_v1": Line("vLLM V1", "#2D78E1", "solid", "circle"),
 }
-"""The schedulers that are compared; their short names are those of the papers."""
+"""The schedulers that are compared; their short names are those of the papers. Chosen so that
+they stay apart for normal, protan, deutan and tritan eyes and pass 3 : 1 on white and on dark."""
 
 WAY_LINES: dict[str, Line] = {
     "swap": Line("swap", "#CC79A7", "solid", "square"),
