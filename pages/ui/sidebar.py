@@ -11,6 +11,9 @@ from core.presets import Preset, groups
 from core.schedulers import schedulers
 from pages.ui import knobs, state
 
+MORE, CLOCK = "sidebar_more", "sidebar_clock"
+"""Keys of the two boxes that open on demand."""
+
 
 def show() -> None:
     """Draw the sidebar. Its values survive a change of the page."""
@@ -25,33 +28,40 @@ def show() -> None:
                      help="The algorithm. Each is one file in core/schedulers.")
         scheduler = schedulers()[st.session_state["scheduler"]]
         st.caption(f"Follows {scheduler.models}. Checked: {scheduler.evidence}.")
-        has = scheduler.knobs
-        for name in knobs.MAIN:
-            if name in has:
-                knobs.show(name, state.PREFIX + name)
-        rest = [name for name in has if name not in knobs.MAIN and name in knobs.KNOBS]
-        if rest:
-            with st.expander("More knobs"):
-                for name in rest:
-                    knobs.show(name, state.PREFIX + name)
-        drawn = {state.PREFIX + name for name in has} | _machine()
-        state.keep_all_but(drawn)
+        main = [name for name in knobs.MAIN if name in scheduler.knobs]
+        for name in main:
+            knobs.show(name, state.PREFIX + name)
+        more = _more([name for name in scheduler.knobs if name not in knobs.MAIN])
+        state.keep_all_but({state.PREFIX + name for name in [*main, *more]} | _machine())
         if st.button("Back to the preset", width="stretch", on_click=state.use_preset):
             st.toast("All knobs are the preset's again.")
 
 
+def _more(names: list[str]) -> list[str]:
+    """The rarer knobs, drawn when they are wanted: controls cost time at every change. Gives those
+    that were drawn."""
+    with st.expander("More knobs", key=MORE, on_change="rerun") as box:
+        if not box.open:
+            return []
+        for name in names:
+            knobs.show(name, state.PREFIX + name)
+    return names
+
+
 def _machine() -> set[str]:
     """The clock, and the machine that it runs on. Gives the keys of the controls drawn."""
-    with st.expander("Clock and machine"):
+    with st.expander("Clock and machine", key=CLOCK, on_change="rerun") as box:
+        if not box.open:
+            return set()
         st.segmented_control("Time counts", ["step", "seconds"], key="clock", required=True,
                              format_func=lambda c: {"step": "steps", "seconds": "seconds"}[c],
                              help="Steps, or the seconds that a GPU would take for each step.")
         if st.session_state["clock"] == "step":
-            return set()
+            return {"clock"}
         for name, choices in state.MACHINE.items():
             st.selectbox(MACHINE_LABELS[name], choices, key=f"machine_{name}")
         _memory()
-    return {f"machine_{name}" for name in state.MACHINE}
+    return {"clock", *(f"machine_{name}" for name in state.MACHINE)}
 
 
 def _memory() -> None:

@@ -132,7 +132,7 @@ def _chosen() -> dict[str, Any]:
 def keep_all_but(drawn: set[str]) -> None:
     """Keep the values of controls that are not drawn in this run; Streamlit would drop them."""
     keys = {PREFIX + knob for knob in EngineConfig.model_fields}
-    for key in keys | {f"machine_{name}" for name in MACHINE}:
+    for key in keys | {"clock"} | {f"machine_{name}" for name in MACHINE}:
         if key not in drawn:
             st.session_state[key] = st.session_state[key]
 

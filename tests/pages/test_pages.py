@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.presets import load_presets
 from core.schedulers import schedulers
+from pages.ui import sidebar
 from pages.ui.knobs import KNOBS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -116,6 +117,7 @@ def test_bad_combination_shows_the_faults_and_keeps_the_last_good_run() -> None:
 @pytest.mark.parametrize("name", schedulers())
 def test_sidebar_offers_every_knob_of_the_scheduler(name: str) -> None:
     app = open_app()
+    app.session_state[sidebar.MORE] = True
     app.selectbox(key="scheduler").set_value(name).run()
     assert not app.exception
     drawn = {element.key for kind in ("select_slider", "toggle", "button_group")

@@ -173,10 +173,8 @@ class Why {
     const { run } = this.stage, texts = [];
     for (const [queue, event] of atStep(run).refused) {
       if (queue === null) continue;
-      const head = run.c.eventRequest[event], list = run.queues.get(queue), scheduled = atStep(run).scheduled;
-      const after = list.slice(list.indexOf(head) + 1).filter((r) => !scheduled.has(r) && !atStep(run).own.has(r));
-      if (!after.length) continue;
-      texts.push(fill(run.h.words.behind, { names: names(run, after), head: requestHtml(run, head) }));
+      const after = run.queues.get(queue).filter((r) => verdict(run, r, queue).kind === 'behind');
+      if (after.length) texts.push(fill(run.h.words.behind, { names: names(run, after), head: requestHtml(run, run.c.eventRequest[event]) }));
     }
     return texts;
   }
