@@ -1,12 +1,18 @@
 """The KV memory: how much of it there is, and what lies in it under each scheduler."""
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from core import memory
 from core.claim import ClaimWorkload
 from core.cost.machine import Machine
 from core.faults import ScenarioError
-from core.figures.memory_over_time import memory_over_time_alt, plot_memory_over_time
+from core.figures.memory_over_time import (
+    UseOverTime,
+    memory_over_time_alt,
+    plot_memory_over_time,
+)
 from core.figures.memory_shares import memory_shares_alt, plot_memory_shares
 from core.figures.memory_sum import NAMES, memory_sum_alt, plot_memory_sum, stairs
 from core.figures.theme import MEMORY_LOOKS, scheduler_name
@@ -135,12 +141,13 @@ def contents_part() -> None:
                   "memory_shares")
     numbers.chart(plot_memory_over_time(over_time, "s"), memory_over_time_alt(over_time, "s"),
                   "memory_over_time")
-    with st.expander("The bars as a table"):
+    with st.expander("The charts as tables"):
         numbers.table(
             ("scheduler", *(look.name for look in MEMORY_LOOKS.values()), "held empty",
              "time with a queue, s"),
             [(scheduler_name(c.scheduler), *(f"{c.shares[kind]:.1%}" for kind in MEMORY_LOOKS),
               f"{c.waste:.1%}", f"{c.loaded_s:,.0f}") for c in contrasts])
+        st.dataframe(over_time_table(over_time), hide_index=True, height=220)
     machine, count = ClaimWorkload().machine, held["vllm_v1"].num_requests
     st.markdown(
         f"{count} requests, the same for all, come at once to {machine.model} on an {machine.gpu}."
@@ -150,6 +157,16 @@ def contents_part() -> None:
         " external fragmentation and what is too little for the next in line. Choose lengths *all"
         " near the longest* and the contrast shrinks; choose blocks of 256, or *short* requests of"
         " a few blocks each, and paging wastes more than 4 % too: half a block of every request.")
+
+
+def over_time_table(uses: dict[str, UseOverTime]) -> pd.DataFrame:
+    """The areas: shares by scheduler and time."""
+    return pd.concat([pd.DataFrame({
+        "scheduler": scheduler_name(name),
+        "until, s": (np.arange(len(use.shares["used"])) + 1) * use.length
+        / max(len(use.shares["used"]), 1),
+        **{look.name: use.shares[kind] for kind, look in MEMORY_LOOKS.items()}})
+        for name, use in uses.items()]).round(3)
 
 
 st.markdown("#### The KV memory\nOlder systems keep a place for every token that might come;"

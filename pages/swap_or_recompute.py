@@ -1,5 +1,6 @@
 """Swap or recompute: what one preemption costs, and the same run each way."""
 
+import pandas as pd
 import streamlit as st
 
 from core.cost.codecs import CODECS, Codec
@@ -12,7 +13,7 @@ from core.figures.preemption_costs import (
     preemption_costs_alt,
 )
 from core.figures.states_each_way import plot_states_each_way, states_each_way_alt
-from core.figures.theme import WAY_LINES
+from core.figures.theme import LOOKS, WAY_LINES
 from core.swap_or_recompute import break_evens, preemption_costs
 from pages.ui import each_way, numbers, show, sidebar, state
 from pages.ui.frame import inside_frame
@@ -55,9 +56,11 @@ def one_preemption(machine: Machine, size: int, codec: Codec | None) -> None:
     numbers.chart(plot_preemption_costs(costs, turns), preemption_costs_alt(costs, turns),
                   "swap_costs")
     gains = [c.num_tokens for c in costs if c.cheapest == "compressed_swap"]
+    where = {0: "no length", len(costs): "every length"}.get(
+        len(gains), f"{len(gains)} of the {len(costs)} lengths")
     extra = "" if codec is None else (
-        f" Compressed, swapping is the cheapest of all at {len(gains)} of the {len(costs)} lengths"
-        f" shown; the keys come back with a cosine of {codec.key_cosine:.4f} to the old ones.")
+        f" Compressed, swapping is the cheapest of all at {where} shown; the keys come back with a"
+        f" cosine of {codec.key_cosine:.4f} to the old ones.")
     st.markdown(f"On {machine.tensor_parallel} × {machine.gpu} with {machine.model},"
                 f" {machine.rates().host_link / 1e9:g} GB/s and blocks of {size}:"
                 f" **{break_even_sentence(turns, LENGTHS[-1])}**.{extra}")
@@ -93,17 +96,22 @@ def same_run(machine: Machine, codec: Codec | None) -> None:
     except ScenarioError as error:
         show.faults("This run cannot be preempted each way", error)
         return
+    for way, found in runs.items():
+        if found.ended:
+            st.warning(f"{WAY_LINES[way].name}: {found.ended}")
     states = {way: found.states for way, found in runs.items()}
-    left, right = st.columns([1.15, 1], gap="medium")
+    left, right = st.columns([1, 1.12], gap="medium")
     with left:
         numbers.chart(plot_states_each_way(states), states_each_way_alt(states), "swap_states")
     with right:
         columns = [found.column for found in runs.values()]
         numbers.table(("", *(WAY_LINES[way].name for way in runs)),
                       [(label, *(column[label] for column in columns)) for label in columns[0]])
-    for way, found in runs.items():
-        if found.ended:
-            st.warning(f"{WAY_LINES[way].name}: {found.ended}")
+    with st.expander("The panels as a table"):
+        st.dataframe(pd.concat([pd.DataFrame({
+            "way": WAY_LINES[way].name, "from, s": each.starts_s,
+            **{LOOKS[look].name: counts for look, counts in each.counts.items()}})
+            for way, each in states.items()]).round(3), hide_index=True, height=220)
     if "compressed_swap" not in runs and codec:
         st.caption("vLLM V0 knows no compressed swap; the article's section 5.3 proposes it.")
 

@@ -18,26 +18,46 @@ class Rate(NamedTuple):
     rate: float | None
     """Requests per second; None if it meets the limit at no rate."""
     times: float | None
-    """As a multiple of the baseline's; None if one of both is not known."""
+    """As a multiple of the baseline's; None if it is not known."""
+    rate_bound: str
+    """"≥ " if it met the limit at every rate that was looked at, else empty."""
+    times_bound: str
+    """"≥ " or "≤ " if one of both rates is only a lower bound, else empty."""
+
+    def times_text(self) -> str:
+        """The multiple in words."""
+        return "not known" if self.times is None else f"{self.times_bound}{self.times:.1f} ×"
 
     def text(self) -> str:
         """The bar's label."""
         if self.rate is None:
             return "meets the limit at no rate"
-        rate = f"{digits(self.rate)} requests/s"
-        return rate if self.times is None else f"<b>{self.times:.1f} ×</b>  {rate}"
+        rate = f"{self.rate_bound}{digits(self.rate)} requests/s"
+        return rate if self.times is None else f"<b>{self.times_text()}</b>  {rate}"
+
+
+def claim_rate(claim: Claim, scheduler: str, baseline: str) -> Rate:
+    """One scheduler against another."""
+    open_ended = {name: claim.served[name].below is None for name in (scheduler, baseline)}
+    times, bound = claim.ratio(scheduler, baseline), ""
+    if scheduler != baseline:
+        bound = {(True, False): "≥ ", (False, True): "≤ "}.get(
+            (open_ended[scheduler], open_ended[baseline]), "")
+        times = None if all(open_ended.values()) else times
+    return Rate(scheduler, claim.served[scheduler].rate, times,
+                "≥ " if open_ended[scheduler] else "", bound)
 
 
 def claim_rates(claim: Claim, baseline: str) -> list[Rate]:
     """A bar for each scheduler."""
-    return [Rate(name, served.rate, claim.ratio(name, baseline))
-            for name, served in claim.served.items()]
+    return [claim_rate(claim, name, baseline) for name in claim.served]
 
 
 def plot_claim_rates(claim: Claim, baseline: str, *, height: int = 330) -> go.Figure:
-    """Bars over the two claims as bands; requests/s where the baseline meets the limit nowhere."""
+    """Bars over the two claims as bands; requests/s where a multiple is not known."""
     rates = claim_rates(claim, baseline)
-    known = claim.served[baseline].rate is not None
+    known = claim.served[baseline].rate is not None and all(
+        rate.times is not None or rate.rate is None for rate in rates)
     values = [(rate.times if known else rate.rate) or 0.0 for rate in rates]
     longest = max([*values, CLAIMS["article"][1] if known else 0.0])
     axis = f"times {scheduler_name(baseline)}" if known else "requests/s"

@@ -16,20 +16,21 @@ from core.claim import (
     served_rate,
     sweep,
 )
+from core.figures.claim_rates import Rate
 
 BELOW = (0.35, 0.65)
 ABOVE = 1.25
 """Further points of a curve, as multiples of the first and of the last rate of the sweep."""
-BUSY_S = 500.0
-"""Requests come for as long as the fastest scheduler needs for so many, within bounds."""
-SHORTEST_S, LONGEST_S = 40.0, 400.0
+BUSY = 400
+"""Requests come for as long as vLLM V1 needs for so many, within bounds."""
+SHORTEST_S, LONGEST_S = 10.0, 250.0
 
 
 @st.cache_data(max_entries=200, show_spinner=False, hash_funcs={ClaimWorkload: repr})
 def duration_s(workload: ClaimWorkload) -> float:
-    """How long requests come: about 500 of them at what vLLM V1 serves."""
+    """How long requests come: about BUSY of them at what vLLM V1 serves."""
     capacity = run_point(workload, "vllm_v1", None).request_throughput
-    return float(round(min(max(BUSY_S / capacity, SHORTEST_S), LONGEST_S)))
+    return float(round(min(max(BUSY / capacity, SHORTEST_S), LONGEST_S)))
 
 
 @st.cache_data(max_entries=200, show_spinner=False, hash_funcs={ClaimWorkload: repr})
@@ -54,15 +55,18 @@ def look(workload: ClaimWorkload, tell: Callable[[float, str], object]) -> Claim
         tell(number / len(COMPARED), scheduler)
         around, further = swept(workload, scheduler)
         points += around + further
-        served[scheduler] = served_rate(around, workload.limit_s)
+        above = [point for point in further if point.rate > around[-1].rate]
+        served[scheduler] = served_rate(around + above, workload.limit_s)
     return Claim(workload.limit_s, tuple(points), served)
 
 
-def verdict(times: float | None, claim: str) -> str:
-    """How a ratio stands to a claim: within, above, below, or not known."""
+def verdict(rate: Rate, claim: str) -> str:
+    """How a multiple stands to a claim: within, above, below, or not known."""
     low, high = CLAIMS[claim]
-    if times is None:
+    if rate.times is None:
         return "–"
-    if times < low:
+    if rate.times < low and rate.times_bound != "≥ ":
         return f"less than {low:g}"
-    return f"more than {high:g}" if times > high else f"within {low:g} to {high:g}"
+    if rate.times > high and rate.times_bound != "≤ ":
+        return f"more than {high:g}"
+    return "–" if rate.times_bound else f"within {low:g} to {high:g}"

@@ -62,7 +62,7 @@ def _run(trace: Trace) -> Run:
     totals, summary = found.totals, found.summary
     finished = int((found.requests["outcome"] == "finished").sum())
     column = {
-        "time of the whole run, s": digits(trace.end_s(trace.num_steps)),
+        "whole run, s": digits(trace.end_s(trace.num_steps)),
         "output tokens/s": digits(totals["output_throughput"]),
         "E2EL mean, ms": digits(1000 * summary.loc["e2el_s", "mean"]),
         "E2EL p99, ms": digits(1000 * summary.loc["e2el_s", "p99"]),

@@ -8,7 +8,12 @@ import pytest
 
 from core.claim import Claim, Point, Served
 from core.figures.claim_curves import claim_curves, claim_curves_alt, plot_claim_curves
-from core.figures.claim_rates import claim_rates, claim_rates_alt, plot_claim_rates
+from core.figures.claim_rates import (
+    claim_rate,
+    claim_rates,
+    claim_rates_alt,
+    plot_claim_rates,
+)
 
 
 def point(scheduler: str, rate: float, p99_s: float) -> Point:
@@ -67,3 +72,16 @@ def test_rates_figure_without_a_known_baseline_shows_requests_per_second() -> No
     assert figure.layout.shapes == ()
     assert figure.layout.xaxis.title.text == "requests/s"
     assert [bar.x[0] for bar in figure.data] == [0, 1.0, 2.5]
+
+
+def test_rate_that_was_met_wherever_looked_at_is_a_bound() -> None:
+    served = {"orca_max": Served("orca_max", 2.0, 2.0, None),
+              "orca_pow2": Served("orca_pow2", 4.0, 4.0, None),
+              "vllm_v1": Served("vllm_v1", 3.0, 2.5, 4.0)}
+    claim = Claim(0.2, (), served)
+    assert claim_rate(claim, "vllm_v1", "orca_max").times_text() == "≤ 1.5 ×"
+    assert claim_rate(claim, "orca_pow2", "vllm_v1").times_text() == "≥ 1.3 ×"
+    assert "≥ 4 requests/s" in claim_rate(claim, "orca_pow2", "vllm_v1").text()
+    assert claim_rate(claim, "orca_pow2", "orca_max").times is None
+    assert claim_rate(claim, "orca_max", "orca_max").times == 1
+    assert plot_claim_rates(claim, "orca_max").layout.xaxis.title.text == "requests/s"
