@@ -87,7 +87,8 @@ def ecdf_alt(series: Mapping[str, ArrayLike], unit: str, name: str) -> str:
 
 def _largest(series: Mapping[str, ArrayLike], limit: float | None) -> float:
     """The end of the axis, with the objective on it; 1 without values."""
-    ends = [float(x[-1]) for x, _ in map(ecdf, series.values()) if len(x)]
+    known = [np.asarray(values, dtype=np.float64) for values in series.values()]
+    ends = [float(np.nanmax(each)) for each in known if not np.isnan(each).all()]
     return max(ends + ([limit] if limit else []), default=1.0) or 1.0
 
 
