@@ -51,9 +51,10 @@ def plot_memory_sum(blocks: KvBlocks, *, height: int = 290) -> go.Figure:
         xaxis={"title": {"text": "GiB of each GPU"}, "zeroline": True,
                "range": [min(0.0, 1.15 * rows[-1].to_gib), 1.16 * rows[0].to_gib]},
         yaxis={"autorange": "reversed", "categoryorder": "array", "categoryarray": names}))
+    left = ("left", LEFT, "") if blocks.fits else ("missing", TAKEN, "x")
     for sort, color, hatch, kept in (
             ("there is", GIVEN, "", rows[:1]), ("goes off", TAKEN, "/", rows[1:-1]),
-            ("left", LEFT, "", rows[-1:])):
+            (*left, rows[-1:])):
         figure.add_trace(go.Bar(
             orientation="h", name=sort, marker=fill(color, hatch), width=0.72,
             y=[NAMES[row.key] for row in kept], base=[row.from_gib for row in kept],

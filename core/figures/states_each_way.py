@@ -37,12 +37,12 @@ def states_over_time(trace: Trace) -> StatesOverTime:
                           trace.end_s(trace.num_steps - 1))
 
 
-def plot_states_each_way(runs: Mapping[str, StatesOverTime], *, height: int = 380) -> go.Figure:
+def plot_states_each_way(runs: Mapping[str, StatesOverTime], *, height: int = 395) -> go.Figure:
     """Stacked areas, one panel below the other on one time axis."""
     titles = [f"{WAY_LINES[way].name}: {run.end_s:,.2f} s" for way, run in runs.items()]
     figure = make_subplots(len(runs), 1, subplot_titles=titles, shared_xaxes=True,
                            vertical_spacing=0.11)
-    figure.update_layout(layout(height, margin={"l": 40, "r": 10, "t": 50, "b": 42}))
+    figure.update_layout(layout(height, margin={"l": 40, "r": 10, "t": 70, "b": 42}))
     figure.update_annotations(font={"size": 13}, x=0, xanchor="left")
     longest = max((run.end_s for run in runs.values()), default=1.0)
     figure.update_xaxes(range=[0, longest], showgrid=False, zeroline=False)
