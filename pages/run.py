@@ -8,7 +8,7 @@ from core.figures.theatre.view import View, view_of
 from core.window import window
 from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
-from pages.ui.theatre import theatre
+from pages.ui.theatre import tell, theatre
 
 inside_frame("run")
 
@@ -53,3 +53,4 @@ with st.container(key="stage"):
     with st.container(key="chart_box"):
         st.plotly_chart(view.chart, key="gantt", on_select="ignore", alt=view.chart_alt,
                         config=CHART)
+tell(run.marks(view))

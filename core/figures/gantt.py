@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from core.figures.theme import ALARM, LOOKS, look_of
 from core.trace import Outcome, State, Trace
 
-MAX_LETTERED = 60
+MAX_LETTERED = 24
 """With more requests than this the rows are too low for letters in the bars."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from core.faults import ScenarioError
 from core.figures.gantt import gantt_alt
-from core.figures.theatre.view import View, view_of
+from core.figures.theatre.view import View, marks_of, view_of
 from core.presets import Preset
 from core.scenario import Scenario
 from core.schedulers import schedulers
@@ -30,6 +31,12 @@ def view(scenario: Scenario) -> View:
         ScenarioError: if the scheduler refuses the knobs.
     """
     return view_of(simulate(scenario))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={View: lambda v: v.version})
+def marks(found: View) -> dict[str, Any]:
+    """What a run shows and keeps."""
+    return marks_of(found)
 
 
 def is_long(scenario: Scenario) -> bool:

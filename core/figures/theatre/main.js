@@ -103,11 +103,12 @@ class Stage {
   // Phenomena and invariants: quiet marks under the stage, details on demand. A click on a
   // phenomenon goes to its next place.
   marks() {
-    const row = this.root.querySelector('.marks'), note = this.root.querySelector('.note'), { h } = this.run;
-    const kinds = h.phenomena || [];
+    const row = this.root.querySelector('.marks'), note = this.root.querySelector('.note');
+    const told = window.schedulerTheatre.marks, known = told && told.version === this.version ? told : {};
+    const kinds = known.phenomena || [], invariants = known.invariants || [];
     row.innerHTML = kinds.map((kind, i) => `<button class="phenomenon" data-index="${i}" title="${escapeHtml(kind.meaning)}">${escapeHtml(kind.name)}`
         + ` <small>${kind.places.length > 1 ? `${kind.places.length} ×` : `step ${kind.places[0].step}`}</small></button>`).join('')
-      + `<span class="invariants" aria-label="invariants">${(h.invariants || []).map((v) => `<button class="${v.state}" title="${escapeHtml(`${v.number}. ${v.name}: ${v.text}`)}">${v.mark}</button>`).join('')}</span>`;
+      + `<span class="invariants" aria-label="invariants">${invariants.map((v) => `<button class="${v.state}" title="${escapeHtml(`${v.number}. ${v.name}: ${v.text}`)}">${v.mark}</button>`).join('')}</span>`;
     note.textContent = '';
     note.onclick = () => { note.textContent = ''; };
     row.onclick = (e) => {
@@ -131,6 +132,7 @@ window.schedulerTheatre = function (parentElement, data) {
   const host = parentElement.querySelector('.host');
   if (!host.firstChild) host.innerHTML = `<style>${THEATRE_CSS}</style>${THEATRE_HTML}`;
   const stage = host.stage || (host.stage = new Stage(host.querySelector('.stage')));
+  window.schedulerTheatre.stage = stage;
   const start = performance.now(), { version, key, bytes } = openEnvelope(data);
   if (stage.version === version) { if (stage.run) { stage.readColors(); stage.layout(true); } return stage; }
   stage.version = version;
@@ -141,4 +143,11 @@ window.schedulerTheatre = function (parentElement, data) {
     stage.root.dataset.setup = (performance.now() - start).toFixed(1);
   });
   return stage;
+};
+
+// What a run shows and keeps comes a little later than the run: it takes longer to find out.
+window.schedulerTheatre.tell = function (marks) {
+  window.schedulerTheatre.marks = marks;
+  const { stage } = window.schedulerTheatre;
+  if (stage && stage.run && stage.version === marks.version) stage.marks();
 };

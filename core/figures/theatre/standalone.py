@@ -9,7 +9,7 @@ from html import escape
 from plotly.offline import get_plotlyjs
 
 from core.figures.theatre import PLACE_CHART, envelope, script
-from core.figures.theatre.view import View
+from core.figures.theatre.view import View, marks_of
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -33,6 +33,7 @@ Plotly.newPlot('chart', figure.data, figure.layout, {{responsive: true, displayl
 const text = atob("{run}");
 window.schedulerTheatre(document.querySelector('.st-key-stage'),
   Uint8Array.from(text, (c) => c.charCodeAt(0)));
+window.schedulerTheatre.tell({marks});
 </script></body></html>
 """
 
@@ -47,7 +48,7 @@ def standalone_html(view: View) -> bytes:
     return PAGE.format(
         title=escape(f"{scenario.name}: {scenario.scheduler}"), place=PLACE_CHART,
         plotly=get_plotlyjs(), script=_inline(script()), figure=_inline(json.dumps(figure)),
-        run=run).encode()
+        run=run, marks=_inline(json.dumps(marks_of(view)))).encode()
 
 
 def _inline(code: str) -> str:

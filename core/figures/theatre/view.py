@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
@@ -33,7 +33,11 @@ def view_of(trace: Trace, salt: str = "") -> View:
     """Prepare the picture of a run; ``salt`` tells parts of one run apart."""
     version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
     height = chart_height(trace)
-    extras = {"chartHeight": height, "invariants": marks.invariants(trace),
-              "phenomena": marks.phenomena(trace)}
-    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace), pack(trace, extras),
-                version)
+    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace),
+                pack(trace, {"chartHeight": height}), version)
+
+
+def marks_of(view: View) -> dict[str, Any]:
+    """What the run shows and keeps, for the marks under the theatre. Takes as long as the rest."""
+    return {"version": view.version, "invariants": marks.invariants(view.trace),
+            "phenomena": marks.phenomena(view.trace)}
