@@ -37,10 +37,11 @@ class V0Blocks(BlockManager):
         return self._shortage(blocks_for(seq.num_tokens, self.block_size), self.gpu.num_free)
 
     def cannot_append(self, seq: Sequence) -> Cause | None:
-        """The request touches a block and none is free (2.8.2)."""
+        """The request touches a block and none is free (2.8.2), needed or not (surprise 1)."""
         if self.gpu.num_free or not self.touched(seq):
             return None
-        return Cause(Limit.GPU_BLOCKS, 1, 0)
+        has_room = seq.num_slots % self.block_size > 0
+        return Cause(Limit.SPARE_BLOCK if has_room else Limit.GPU_BLOCKS, 1, 0)
 
     def can_never_swap_in(self, seq: Sequence) -> Cause | None:
         """Not even an empty GPU has room for it. The reserve is left out here (2.9.1)."""

@@ -60,6 +60,8 @@ class Limit(StrEnum):
     ACTIVE_SEQS = "max_num_active_seqs"
     """The sequence budget, where this knob sets it (V1)."""
     GPU_BLOCKS = "num_gpu_blocks"
+    SPARE_BLOCK = "spare_block"
+    """V0 demands a free block for whoever runs, even if its last one has room."""
     CPU_BLOCKS = "num_cpu_blocks"
     WATERMARK = "watermark"
     MODEL_LEN = "max_model_len"

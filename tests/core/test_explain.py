@@ -116,6 +116,10 @@ def test_sentence_of_a_refusal_by_the_watermark_tells_what_must_stay_free() -> N
 def test_sentence_of_a_victim_names_the_one_for_whom_it_goes() -> None:
     """Step 1: both blocks are taken, and each decode wants a free one."""
     assert said(two_that_outgrow_their_blocks("vllm_v0"), Kind.PREEMPTED, step=1) == (
+        "2 loses its blocks because of 1: whoever runs must find a free block, even if its last"
+        " one has room (free: 0). All it has must be computed again.")
+    assert said(two_that_outgrow_their_blocks("article_repaired", preemption_mode="recompute"),
+                Kind.PREEMPTED, step=3) == (
         "2 loses its blocks so that 1 can go on (blocks needed: 1, free: 0). All it has must be"
         " computed again.")
 
@@ -128,7 +132,8 @@ def test_sentence_of_its_own_victim_does_not_say_that_it_goes_for_itself() -> No
     assert event.cause is not None
     assert event.cause.other == "1"
     assert sentence(trace, event).startswith(
-        "1 loses its own blocks, for it cannot go on (blocks needed: 1, free: 0).")
+        "1 loses its own blocks: whoever runs must find a free block, even if its last one has"
+        " room (free: 0).")
 
 
 def test_sentence_of_a_prefill_tells_the_first_from_one_that_starts_over() -> None:

@@ -29,7 +29,7 @@ from tests.core.v0_runs import causes, run_v0
 def test_decode_with_room_in_its_block_preempts_the_last_one_for_a_free_block() -> None:
     """Surprise 1. Both hold one token in a block of four, and no third block exists."""
     trace = two_that_outgrow_their_blocks("vllm_v0")
-    assert causes(trace, Kind.PREEMPTED)[0] == (1, "2", Cause(Limit.GPU_BLOCKS, 1, 0, "1"))
+    assert causes(trace, Kind.PREEMPTED)[0] == (1, "2", Cause(Limit.SPARE_BLOCK, 1, 0, "1"))
     assert ids_of(trace, Kind.REFUSED, step=1) == []
 
 

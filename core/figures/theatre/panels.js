@@ -116,7 +116,7 @@ class Budgets {
     this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, refusing.has('max_num_batched_tokens'));
     this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, refusing.has('max_num_seqs'));
     const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = usable - c.freeGpu[t];
-    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, refusing.has('num_gpu_blocks') || refusing.has('watermark') || refusing.has('scheduler_reserve_full_isl'), h.reserve);
+    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, refusing.has('num_gpu_blocks') || refusing.has('spare_block') || refusing.has('watermark') || refusing.has('scheduler_reserve_full_isl'), h.reserve);
     const swapped = h.cpuBlocks - c.freeCpu[t];
     this.bars.cpu.style.display = h.cpuBlocks ? '' : 'none';
     this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, refusing.has('num_cpu_blocks'));
