@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
+import numpy as np
 import plotly.graph_objects as go
 
 from core.figures.theme import ALARM, LOOKS, look_of
@@ -97,13 +98,13 @@ def _bars(look: str, bars: list[Bar], ids: list[str], lettered: bool) -> go.Bar:
         marker["pattern"] = {"shape": hatch, "fgcolor": "rgba(255,255,255,.65)", "size": 6,
                              "solidity": 0.25, "fillmode": "overlay"}
     still = {"marker": {"opacity": 1}}
+    rows, starts, lengths, tokens, _ = np.array(bars).T
     return go.Bar(
         orientation="h", name=name, width=0.82, marker=marker,
-        y=[b.row for b in bars], base=[b.start for b in bars], x=[b.length for b in bars],
-        customdata=[(b.row, ids[b.row], b.start + b.length - 1, b.num_tokens, b.length)
-                    for b in bars],
-        hovertemplate=f"<b>%{{customdata[1]}}</b> {name}<br>steps %{{base}} to %{{customdata[2]}}"
-                      " (%{customdata[4]})<br>%{customdata[3]} tokens<extra></extra>",
+        y=rows, base=starts, x=lengths, hovertext=np.array(ids, dtype=object)[rows],
+        customdata=np.stack([rows, starts + lengths - 1, tokens, lengths], axis=1),
+        hovertemplate=f"<b>%{{hovertext}}</b> {name}<br>steps %{{base}} to %{{customdata[1]}}"
+                      " (%{customdata[3]})<br>%{customdata[2]} tokens<extra></extra>",
         text=[letter] * len(bars) if lettered else None,
         textposition="inside", insidetextanchor="middle", textangle=0,
         insidetextfont={"color": "#14181d" if look == "waiting" else "#ffffff", "size": 11},

@@ -19,7 +19,7 @@ from core.explain import end_sentence, templates
 from core.figures.theme import LOOKS, look_of, owner_color
 from core.schedulers import schedulers
 from core.source import decode_line, source_file
-from core.trace import Kind, Limit, Outcome, StepRow, Trace
+from core.trace import Kind, Limit, Outcome, State, StepRow, Trace
 
 NONE = 0xFFFF_FFFF
 QUEUES = ("waiting", "running", "swapped", "scheduled")
@@ -119,12 +119,13 @@ def _leases(trace: Trace, device: str) -> Columns:
 def _queue_edits(trace: Trace) -> Columns:
     edits = trace.queue_edits
     inserted = [i for edit in edits for i in edit.inserted]
+    queue = {name: i for i, name in enumerate(QUEUES)}
     return {
-        "editStep": _column(e.step for e in edits),
-        "editQueue": _column(QUEUES.index(e.queue) for e in edits),
-        "editPosition": _column(e.position for e in edits),
-        "editRemoved": _column(e.removed for e in edits),
-        "editCount": _column(len(e.inserted) for e in edits),
+        "editStep": _column([e.step for e in edits]),
+        "editQueue": _column([queue[e.queue] for e in edits]),
+        "editPosition": _column([e.position for e in edits]),
+        "editRemoved": _column([e.removed for e in edits]),
+        "editCount": _column([len(e.inserted) for e in edits]),
         "editInserted": _column(inserted),
     }
 
@@ -132,34 +133,37 @@ def _queue_edits(trace: Trace) -> Columns:
 def _events(trace: Trace) -> Columns:
     events = trace.event_rows
     index = {r.request_id: i for i, r in enumerate(trace.scenario.requests)}
-    kinds, limits = list(Kind), list(Limit)
+    kinds = {kind: i for i, kind in enumerate(Kind)}
+    limits = {limit: i for i, limit in enumerate(Limit)}
+    queue = {name: i for i, name in enumerate(QUEUES)}
     causes = [e.cause for e in events]
     return {
-        "eventStep": _column(e.step for e in events),
-        "eventKind": _column(kinds.index(e.kind) for e in events),
-        "eventRequest": _column(e.request for e in events),
-        "eventTokens": _column(e.num_tokens for e in events),
-        "eventCached": _column(e.num_cached_tokens for e in events),
-        "eventLine": _column(e.line for e in events),
-        "eventQueue": _column(None if e.queue is None else QUEUES.index(e.queue) for e in events),
-        "eventBlock": _column(e.block_id for e in events),
-        "eventLimit": _column(None if c is None else limits.index(c.limit) for c in causes),
-        "eventNeeded": _column(None if c is None else c.needed for c in causes),
-        "eventAvailable": _column(None if c is None else c.available for c in causes),
-        "eventOther": _column(None if c is None or c.other is None else index.get(c.other)
+        "eventStep": _column([e.step for e in events]),
+        "eventKind": _column(kinds[e.kind] for e in events),
+        "eventRequest": _optional(e.request for e in events),
+        "eventTokens": _column([e.num_tokens for e in events]),
+        "eventCached": _column([e.num_cached_tokens for e in events]),
+        "eventLine": _optional(e.line for e in events),
+        "eventQueue": _optional(None if e.queue is None else queue[e.queue] for e in events),
+        "eventBlock": _optional(e.block_id for e in events),
+        "eventLimit": _optional(None if c is None else limits[c.limit] for c in causes),
+        "eventNeeded": _optional(None if c is None else c.needed for c in causes),
+        "eventAvailable": _optional(None if c is None else c.available for c in causes),
+        "eventOther": _optional(None if c is None or c.other is None else index.get(c.other)
                               for c in causes),
     }
 
 
 def _spans(trace: Trace) -> Columns:
-    spans, looks = trace.span_rows, list(LOOKS)
-    kept = [s for s in spans if s.state.value != "finished"]
+    spans = trace.span_rows
+    looks = {look: i for i, look in enumerate(LOOKS)}
+    kept = [s for s in spans if s.state is not State.FINISHED]
     return {
-        "spanRequest": _column(s.request for s in kept),
-        "spanLook": _column(looks.index(look_of(s.state, s.attempt)) for s in kept),
-        "spanFrom": _column(s.from_step for s in kept),
-        "spanTo": _column(s.to_step for s in kept),
-        "spanTokens": _column(s.num_tokens for s in kept),
+        "spanRequest": _column([s.request for s in kept]),
+        "spanLook": _column(looks[look_of(s.state, s.attempt)] for s in kept),
+        "spanFrom": _column([s.from_step for s in kept]),
+        "spanTo": _column([s.to_step for s in kept]),
+        "spanTokens": _column([s.num_tokens for s in kept]),
     }
 
 
@@ -167,9 +171,9 @@ def _parkings(trace: Trace) -> Columns:
     """Free blocks that could still be found; in order of their beginning."""
     parkings = sorted(trace.parkings, key=lambda parking: parking.from_step)
     return {
-        "parkedBlock": _column(p.block for p in parkings),
-        "parkedFrom": _column(p.from_step for p in parkings),
-        "parkedTo": _column(p.to_step for p in parkings),
+        "parkedBlock": _column([p.block for p in parkings]),
+        "parkedFrom": _column([p.from_step for p in parkings]),
+        "parkedTo": _column([p.to_step for p in parkings]),
     }
 
 
@@ -180,14 +184,18 @@ def _rows(trace: Trace) -> Columns:
         rows = [StepRow(0, 0, 0, 0, 0, 0, config.num_gpu_blocks, config.num_cpu_blocks, 0, None)]
     rows += rows[-1:] * (num_shown_steps(trace) - len(rows))
     return {
-        "tokens": _column(r.num_batched_tokens for r in rows),
-        "prefillTokens": _column(r.num_prefill_tokens for r in rows),
-        "seqs": _column(r.seqs_used for r in rows),
-        "freeGpu": _column(r.free_gpu_blocks for r in rows),
-        "freeCpu": _column(r.free_cpu_blocks for r in rows),
+        "tokens": _column([r.num_batched_tokens for r in rows]),
+        "prefillTokens": _column([r.num_prefill_tokens for r in rows]),
+        "seqs": _column([r.seqs_used for r in rows]),
+        "freeGpu": _column([r.free_gpu_blocks for r in rows]),
+        "freeCpu": _column([r.free_cpu_blocks for r in rows]),
     }
 
 
-def _column(values: Iterable[int | None]) -> np.ndarray:
+def _column(values: Iterable[int]) -> np.ndarray:
+    return np.array(list(values), dtype=np.int64).astype(np.uint32)
+
+
+def _optional(values: Iterable[int | None]) -> np.ndarray:
     """As uint32; a negative number as its two's complement, a missing one as NONE."""
-    return np.fromiter((NONE if v is None else v & NONE for v in values), dtype=np.uint32)
+    return _column(NONE if value is None else value for value in values)
