@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from core.export.csv import metrics_csv, request_metrics_csv
+from core.export.names import file_name
 from core.figures.ecdf import ecdf_alt, plot_ecdf
 from core.figures.histogram import histogram, plot_histogram
 from core.metric_names import COUNTS, DURATIONS, INSTANTS, STATISTICS, TOTALS
@@ -113,3 +115,10 @@ with st.expander("Every request"):
     requests_table(found, times)
 with st.expander("What each number means"):
     definitions(times)
+for column, (name, make) in zip(st.columns(4), (("metrics", metrics_csv),
+                                                ("request_metrics", request_metrics_csv)),
+                                strict=False):
+    column.download_button(
+        f"{name}.csv", data=lambda make=make: make(view.trace), mime="text/csv",
+        file_name=file_name(view.trace.scenario, f"_{name}.csv"), on_click="ignore",
+        icon=":material/download:", width="stretch")

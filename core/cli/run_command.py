@@ -17,7 +17,7 @@ from core.cli.inputs import (
     workload_from,
 )
 from core.explain import end_sentence
-from core.export.csv import tables_csv
+from core.export.csv import all_csv
 from core.faults import Fault, ScenarioError
 from core.presets import totals
 from core.scenario import Scenario
@@ -103,7 +103,7 @@ def write_tables(trace: Trace, folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in tables_csv(trace).items():
+        for name, content in all_csv(trace).items():
             (folder / name).write_bytes(content)
             print(f"wrote {folder / name}")
     except OSError as error:

@@ -11,6 +11,8 @@ from typing import Literal, get_args
 
 import pandas as pd
 
+from core.metric_names import DURATIONS, STATISTICS, TOTALS, time_unit
+from core.metrics import metrics
 from core.trace import Trace
 
 Table = Literal["steps", "events", "spans", "leases", "requests"]
@@ -27,7 +29,24 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def table_csv(trace: Trace, table: Table) -> bytes:
     """One table as CSV. Text that a spreadsheet would run gets an apostrophe in front."""
-    frame: pd.DataFrame = getattr(trace, table)
+    return _csv(getattr(trace, table))
+
+
+def metrics_csv(trace: Trace) -> bytes:
+    """The metrics of the whole run, one number per row; metric_names.py defines them."""
+    found, time = metrics(trace), time_unit(trace)
+    rows = [(m.key, m.unit.replace("time", time), name, found.summary.loc[m.key, name])
+            for m in DURATIONS for name in STATISTICS]
+    rows += [(m.key, m.unit.replace("time", time), "total", found.totals[m.key]) for m in TOTALS]
+    return _csv(pd.DataFrame(rows, columns=["metric", "unit", "statistic", "value"]))
+
+
+def request_metrics_csv(trace: Trace) -> bytes:
+    """The metrics of each request; ``time_unit`` says what the columns ending in ``_s`` are in."""
+    return _csv(metrics(trace).requests.assign(time_unit=time_unit(trace)))
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
     safe = frame.assign(**{
         str(name): column.map(_defused, na_action="ignore")
         for name, column in frame.items()
@@ -42,11 +61,17 @@ def tables_csv(trace: Trace) -> dict[str, bytes]:
     return {f"{table}.csv": table_csv(trace, table) for table in TABLES}
 
 
+def all_csv(trace: Trace) -> dict[str, bytes]:
+    """The tables and the metrics, by file name."""
+    return {**tables_csv(trace), "metrics.csv": metrics_csv(trace),
+            "request_metrics.csv": request_metrics_csv(trace)}
+
+
 def tables_zip(trace: Trace) -> bytes:
-    """All tables in one zip file, whose bytes depend on nothing but the Trace."""
+    """Tables and metrics in one zip file, whose bytes depend on nothing but the Trace."""
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in tables_csv(trace).items():
+        for name, content in all_csv(trace).items():
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.create_system = 3  # else it would say on which system it was made

@@ -11,7 +11,7 @@ from core.figures.theatre.view import View
 from pages.ui import state
 
 LABELS = {
-    "csv": ("All tables, zip of CSV", "steps, events, spans, leases, requests"),
+    "csv": ("All tables, zip of CSV", "steps, events, spans, leases, requests, and the metrics"),
     "perfetto": ("Perfetto trace", "open it at ui.perfetto.dev or chrome://tracing: one track per"
                  " request, counters for queues and blocks"),
     "recorded": ("Recording", "the form in which the real engines were recorded; `python -m core"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.cli import COMMANDS, main
-from core.export.csv import TABLES, table_csv
+from core.export.csv import TABLES, all_csv
 from core.presets import FOLDER, load_presets
 from tests.conftest import make_requests, make_scenario, run, two_that_outgrow_their_blocks
 
@@ -30,14 +30,13 @@ def test_run_writes_the_tables_and_prints_a_summary(
     out = tmp_path / "new" / "folder"
     assert main(["run", str(scenario_file), "--out", str(out)]) == 0
     trace = two_that_outgrow_their_blocks("article")
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == {
-        f"{table}.csv": table_csv(trace, table) for table in TABLES}
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == all_csv(trace)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "test (article)"
     assert "7 steps" in lines[1]
     assert ["num_swaps", "1"] in [line.split() for line in lines]
     assert [line for line in lines if line.startswith("wrote")] == [
-        f"wrote {out / table}.csv" for table in TABLES]
+        f"wrote {out / name}" for name in all_csv(trace)]
 
 
 def test_run_without_out_writes_nothing(scenario_file: Path, tmp_path: Path) -> None:
@@ -96,7 +95,7 @@ def test_run_that_ends_abnormally_is_code_1_and_writes_the_tables(
     path = tmp_path / "scenario.json"
     path.write_text(scenario.to_json(), "utf-8")
     assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 1
-    assert len(list((tmp_path / "out").iterdir())) == len(TABLES)
+    assert len(list((tmp_path / "out").iterdir())) == len(TABLES) + 2
 
 
 def test_run_of_a_refused_scenario_is_code_2_with_each_fault_on_a_line(

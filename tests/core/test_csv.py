@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.export.csv import TABLES, table_csv, tables_csv, tables_zip
+from core.export.csv import (
+    TABLES,
+    all_csv,
+    metrics_csv,
+    request_metrics_csv,
+    table_csv,
+    tables_csv,
+    tables_zip,
+)
 from core.export.names import MAX_BYTES, file_name
 from tests.conftest import make_requests, make_scenario, run, two_that_outgrow_their_blocks
 
@@ -75,7 +83,9 @@ def test_zip_holds_each_table_and_no_time() -> None:
     trace = two_that_outgrow_their_blocks("article")
     with zipfile.ZipFile(io.BytesIO(tables_zip(trace))) as archive:
         assert archive.testzip() is None
-        assert archive.namelist() == [f"{table}.csv" for table in TABLES]
+        assert archive.namelist() == [*(f"{table}.csv" for table in TABLES), "metrics.csv",
+                                      "request_metrics.csv"]
+        assert archive.read("metrics.csv") == all_csv(trace)["metrics.csv"]
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert archive.read("leases.csv") == table_csv(trace, "leases")
 
@@ -108,3 +118,20 @@ def test_file_name_of_any_scenario_is_a_plain_short_name(name: str) -> None:
     assert stem
     assert stem.replace("_", "x").replace("-", "x").isalnum()
     assert len(found.encode()) <= MAX_BYTES + len("scenario_") + 4
+
+
+def test_csv_of_metrics_has_every_statistic_with_its_unit() -> None:
+    """Two requests of 5 tokens; the one that stays gets them in steps 0 to 4 and ends after 5."""
+    rows = {(row[0], row[2]): (row[1], row[3]) for row in
+            read(metrics_csv(two_that_outgrow_their_blocks("article_repaired")))[1:]}
+    assert rows["ttft_s", "mean"] == ("steps", "1.0")
+    assert rows["completed", "total"] == ("", "2.0")
+    assert rows["total_output_tokens", "total"] == ("tokens", "10.0")
+    assert rows["swapped_bytes", "total"][1] == ""
+
+
+def test_csv_of_request_metrics_has_a_row_per_request() -> None:
+    header, *rows = read(request_metrics_csv(two_that_outgrow_their_blocks("article_repaired")))
+    told = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [each["request_id"] for each in told] == ["1", "2"]
+    assert told[0]["e2el_s"] == "5.0" and told[0]["time_unit"] == "steps"
