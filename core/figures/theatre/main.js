@@ -46,6 +46,7 @@ class Stage {
     this.width = width;
     const narrow = width < 600;
     this.root.classList.toggle('narrow', narrow);
+    this.root.classList.toggle('compact', width < 780);
     const outside = document.querySelector('.st-key-stage');
     outside?.classList.toggle('narrow', narrow);
     const cell = this.root.querySelector('.grid-cell');
