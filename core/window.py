@@ -5,19 +5,24 @@ from __future__ import annotations
 from core.trace import End, Event, Outcome, QueueEdit, Span, StepRow, TableLease, Trace
 from core.vocabulary import State
 
+BUSY = frozenset({State.PREFILL, State.DECODE, State.SWAPPED})
+"""States in which a request stands in running or swapped."""
+
 
 def window(trace: Trace, first: int, last: int, max_requests: int) -> Trace:
     """The steps ``first`` to ``last`` as a Trace of their own, numbered from 0.
 
-    Kept are the requests that run or are swapped out in the window, then those that wait in it,
-    in the order of the list, at most so many. Whoever is left out is missing in the queues, the
-    blocks and the decisions; the numbers of each step are those of the whole run.
+    Everybody who runs or is swapped out in the window is kept; if they are more than
+    ``max_requests``, the window ends sooner. Of those who only wait in it, as many are kept as
+    there is room for, those at the front first; the others are missing in the waiting queue and in
+    the decisions. The numbers of each step are those of the whole run.
 
     Raises:
         ValueError: unless 0 <= first <= last < number of steps.
     """
     if not 0 <= first <= last < trace.num_steps:
         raise ValueError(f"a window must lie within steps 0 to {trace.num_steps - 1}")
+    last = _last_that_fits(trace, first, last, max_requests)
     kept = _kept(trace, first, last, max_requests)
     new = {old: i for i, old in enumerate(kept)}
     requests = tuple(trace.scenario.requests[i] for i in kept)
@@ -39,14 +44,28 @@ def window(trace: Trace, first: int, last: int, max_requests: int) -> Trace:
     )
 
 
+def _last_that_fits(trace: Trace, first: int, last: int, most: int) -> int:
+    """The last step up to which no more than so many requests run or are swapped out."""
+    starts: dict[int, int] = {}
+    for span in trace.span_rows:
+        if span.state in BUSY and span.from_step <= last and span.to_step > first:
+            begin = max(first, span.from_step)
+            starts[span.request] = min(begin, starts.get(span.request, begin))
+    too_many = sorted(starts.values())[most : most + 1]
+    return max(first, too_many[0] - 1) if too_many else last
+
+
 def _kept(trace: Trace, first: int, last: int, most: int) -> list[int]:
     busy: set[int] = set()
-    waiting: set[int] = set()
+    waiting: dict[int, int] = {}
     for span in trace.span_rows:
         if span.from_step <= last and span.to_step >= first:
-            (waiting if span.state is State.WAITING else busy).add(span.request)
-    chosen = sorted(busy)[:most]
-    return sorted([*chosen, *sorted(waiting - busy)[: most - len(chosen)]])
+            if span.state in BUSY and span.to_step > first:
+                busy.add(span.request)
+            else:
+                waiting.setdefault(span.request, span.from_step)
+    front = sorted(waiting.keys() - busy, key=lambda request: (waiting[request], request))
+    return sorted([*busy, *front[: max(0, most - len(busy))]])
 
 
 def _events(trace: Trace, first: int, last: int,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.figures.bands import plot_bands
 from core.figures.theatre import PLACE_CHART
-from core.figures.theatre.view import View, view_of
+from core.figures.theatre.view import View, marks_of, view_of
 from core.window import window
 from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
@@ -18,7 +18,7 @@ CHART = {"displayModeBar": "hover", "displaylogo": False,
          "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
 
 
-def choose_window(whole: View) -> View:
+def choose_window(whole: View) -> tuple[View, int]:
     """The bands of a long run, and the part of it that the theatre shows."""
     steps = whole.trace.num_steps
     length = min(WINDOW, steps)
@@ -30,9 +30,9 @@ def choose_window(whole: View) -> View:
                     config={"displayModeBar": False},
                     alt=f"Requests in each state over {steps:,} steps. {whole.chart_alt}")
     part = window(whole.trace, first, last, SHOWN)
-    st.caption(f"Steps {first:,} to {last:,}, counted from 0 below; {len(part.request_rows)} of"
-               f" {len(whole.trace.request_rows):,} requests.")
-    return view_of(part, salt=f"{first} {last}")
+    st.caption(f"Steps {first:,} to {first + part.num_steps - 1:,}, counted from 0 below;"
+               f" {len(part.request_rows)} of {len(whole.trace.request_rows):,} requests.")
+    return view_of(part, salt=f"{first} {last}"), first
 
 
 st.html(PLACE_CHART)
@@ -45,12 +45,14 @@ if view is None:
     st.stop()
 show.headline(preset, view.trace)
 show.front_end(view.trace.scenario)
+whole, first = None, 0
 if run.is_long(view.trace.scenario):
-    view = choose_window(view)
+    whole = view.trace
+    view, first = choose_window(view)
 
 with st.container(key="stage"):
     theatre(view.packed, version=view.version, key=preset.name)
     with st.container(key="chart_box"):
         st.plotly_chart(view.chart, key="gantt", on_select="ignore", alt=view.chart_alt,
                         config=CHART)
-tell(run.marks(view))
+tell(run.marks(view) if whole is None else marks_of(view, whole, first))

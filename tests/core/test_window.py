@@ -29,17 +29,20 @@ def test_window_with_everybody_has_the_same_queues_blocks_and_decisions(
     assert list(part.events["step"] + first) == list(told["step"])
 
 
-def test_window_with_few_requests_keeps_those_that_run() -> None:
-    part = window(TRACE, 180, 200, 5)
-    ids = [r.request_id for r in part.scenario.requests]
-    assert len(ids) == 5
-    whole = queues_after(TRACE, 190)
-    assert queues_after(part, 10)["running"] == [i for i in whole["running"] if i in ids]
-    assert set(part.spans["request_id"]) <= set(ids)
+@pytest.mark.parametrize("most", [5, 12, 20])
+def test_window_with_few_requests_ends_before_somebody_busy_would_be_missing(most: int) -> None:
+    part = window(TRACE, 180, 300, most)
+    assert 1 <= part.num_steps <= 121
+    for step in range(part.num_steps):
+        ours, whole = queues_after(part, step), queues_after(TRACE, 180 + step)
+        assert [ours["running"], ours["swapped"]] == [whole["running"], whole["swapped"]]
+        assert ours["waiting"] == whole["waiting"][: len(ours["waiting"])]
+        held = TRACE.leases.query("from_step <= 180 + @step < to_step")
+        assert len(part.leases.query("from_step <= @step < to_step")) == len(held)
 
 
 def test_window_rows_are_those_of_the_whole_run() -> None:
-    part = window(TRACE, 150, 160, 3)
+    part = window(TRACE, 150, 160, 30)
     rows = [row._replace(refusal=None) for row in TRACE.step_rows[150:161]]
     assert [row._replace(refusal=None) for row in part.step_rows] == rows
     for row, step in zip(part.step_rows, range(11), strict=True):

@@ -11,7 +11,7 @@ from core.trace import Trace
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.EXEMPT: "!", Verdict.NOT_APPLICABLE: "–"}
 
 
-def phenomena(trace: Trace) -> list[dict[str, object]]:
+def phenomena(trace: Trace) -> list[dict[str, Any]]:
     """What the run shows, one entry per kind with the places at which it does."""
     kinds: dict[str, dict[str, Any]] = {}
     for found in core_phenomena(trace):
@@ -20,6 +20,17 @@ def phenomena(trace: Trace) -> list[dict[str, object]]:
         request = -1 if found.request is None else found.request
         kind["places"].append({"step": found.step, "request": request, "here": found.here()})
     return list(kinds.values())
+
+
+def within(kinds: list[dict[str, Any]], first: int, part: Trace) -> list[dict[str, Any]]:
+    """The places that lie in a window, in its own steps; which request it is about is not told."""
+    kept = []
+    for kind in kinds:
+        places = [{**place, "step": place["step"] - first, "request": -1}
+                  for place in kind["places"] if 0 <= place["step"] - first < part.num_steps]
+        if places:
+            kept.append({**kind, "places": places})
+    return kept
 
 
 def invariants(trace: Trace) -> list[dict[str, object]]:

@@ -189,6 +189,7 @@ def _rows(trace: Trace) -> Columns:
         "seqs": _column([r.seqs_used for r in rows]),
         "freeGpu": _column([r.free_gpu_blocks for r in rows]),
         "freeCpu": _column([r.free_cpu_blocks for r in rows]),
+        "numWaiting": _column([r.num_waiting for r in rows]),
     }
 
 

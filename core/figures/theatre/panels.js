@@ -45,8 +45,9 @@ class Lanes {
       const queue = run.queues.get(lane), room = perRow * this.rows[lane];
       const shown = queue.length > room ? room - 1 : queue.length;
       const head = this.layer.querySelector(`[data-lane=${lane}]`);
-      head.querySelector('span').textContent = queue.length;
-      head.querySelector('em').textContent = queue.length > shown && this.rows[lane] ? `+${queue.length - shown} more` : '';
+      const count = lane === 'waiting' ? Math.max(queue.length, run.c.numWaiting[run.t]) : queue.length;
+      head.querySelector('span').textContent = count;
+      head.querySelector('em').textContent = count > shown && this.rows[lane] ? `+${count - shown} more` : '';
       for (let k = 0; k < shown; k++) {
         seen.add(queue[k]);
         const x = CHIP.left + (k % perRow) * (CHIP.width + CHIP.gap);

@@ -37,7 +37,15 @@ def view_of(trace: Trace, salt: str = "") -> View:
                 pack(trace, {"chartHeight": height}), version)
 
 
-def marks_of(view: View) -> dict[str, Any]:
-    """What the run shows and keeps, for the marks under the theatre. Takes as long as the rest."""
-    return {"version": view.version, "invariants": marks.invariants(view.trace),
-            "phenomena": marks.phenomena(view.trace)}
+def marks_of(view: View, whole: Trace | None = None, first: int = 0) -> dict[str, Any]:
+    """What a run shows and keeps, for the marks under the theatre. Takes as long as the rest.
+
+    Args:
+        whole: The run of which the view shows a window; it is the whole that is examined.
+        first: The window's first step. Phenomena outside of the window are left out.
+    """
+    trace = whole or view.trace
+    found = marks.phenomena(trace)
+    if whole is not None:
+        found = marks.within(found, first, view.trace)
+    return {"version": view.version, "invariants": marks.invariants(trace), "phenomena": found}
