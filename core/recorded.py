@@ -77,12 +77,17 @@ def recorded_trace(trace: Trace) -> dict[str, Any]:
     return result
 
 
+RECORDED_FIELDS = {"request_id", "arrival_step", "prompt_len", "output_len", "priority",
+                   "prefix_id", "prefix_len"}
+"""What a recorded scenario tells of a request."""
+
+
 def _recorded_scenario(scenario: Scenario) -> dict[str, Any]:
     knobs = schedulers()[scenario.scheduler].knobs
     return {
         "name": scenario.name,
         "config": scenario.config.model_dump(include=set(knobs)),
-        "requests": [r.model_dump(exclude={"prompt"}) for r in scenario.requests],
+        "requests": [r.model_dump(include=RECORDED_FIELDS) for r in scenario.requests],
         "max_steps": scenario.max_steps,
     }
 

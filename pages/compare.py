@@ -14,6 +14,10 @@ inside_frame("compare")
 first = run.current()
 if first is None:
     st.stop()
+if run.is_long(first.trace.scenario):
+    st.info(f"Two runs are compared row by row, so with at most {run.LONG} requests. Take a slice"
+            " on the page Requests.")
+    st.stop()
 preset = state.preset()
 st.markdown(f"#### The same requests under two schedulers\n*{preset.title}.* {preset.lesson} "
             "Above the run of the sidebar, below the other one.")

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
+from core.checked import json_data
 from core.faults import ScenarioError
+from core.scenario import Scenario
 from core.workloads import (
     Options,
     Workload,
@@ -42,10 +44,15 @@ def from_file() -> None:
     """A trace file of any known format."""
     file = st.file_uploader(
         "A trace file, of any of the known formats", key="requests_file", max_upload_size=256,
-        help="Recognised by content. It is read in memory; nothing is kept or executed.")
+        help="Recognised by content. It is not kept, and nothing in it is executed.")
     with st.expander("Which formats are known"):
         st.markdown("\n".join(f"- {form.TITLE}" for form in formats().values()))
     if file is None:
+        return
+    if recognise(file.getvalue()) == "scenario_json" and st.toggle(
+            "With its scheduler and knobs", value=True, key="requests_whole",
+            help="Off: only its requests."):
+        whole_scenario(file.getvalue())
         return
     companion = None
     if recognise(file.getvalue()) == "servegen":
@@ -59,9 +66,20 @@ def from_file() -> None:
     offer(workload, file.name.rsplit(".", 1)[0])
 
 
+def whole_scenario(data: bytes) -> None:
+    """A scenario, or a preset's, as it is."""
+    found = json_data(data)
+    scenario = Scenario.parse(found.get("scenario", found) if isinstance(found, dict) else found)
+    st.markdown(f"- {scenario.name}: {len(scenario.requests):,} requests for"
+                f" {scenario.scheduler}, with its knobs.")
+    if st.button("Open this scenario", type="primary"):
+        state.want_own(scenario)
+        st.switch_page("pages/run.py")
+
+
 def typed() -> None:
     """The present requests as a table that can be edited."""
-    present = state.preset().scenario
+    present = state.scenario()
     if len(present.requests) > EDITABLE:
         st.info(f"These are {len(present.requests):,} requests; a table to edit has at most"
                 f" {EDITABLE}. Take a slice of them first.")

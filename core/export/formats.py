@@ -16,6 +16,9 @@ from core.recorded import ENGINES, recorded_trace
 from core.scenario import Scenario
 from core.trace import Trace
 
+MAX_RECORDED_TABLES = 200_000
+"""Block tables, one per running request and step, that a recording is written with."""
+
 
 class TraceExport(NamedTuple):
     """A kind of file that a run is written to."""
@@ -50,8 +53,25 @@ def recorded_json(trace: Trace) -> bytes:
     if scheduler not in names:
         rule = f"must be {' or '.join(names)} to be written as a recording"
         raise ScenarioError([Fault("scheduler", scheduler, rule)])
+    faults = _not_recordable(trace)
+    if faults:
+        raise ScenarioError(faults)
     content = {"engine": names[scheduler], "traces": [recorded_trace(trace)]}
     return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+
+
+def _not_recordable(trace: Trace) -> list[Fault]:
+    """What the recordings' form has no place for: seconds, ids of blocks, very long runs."""
+    scenario, size = trace.scenario, sum(row.num_running for row in trace.step_rows)
+    faults = []
+    if scenario.clock == "seconds" or scenario.arrives_in_seconds:
+        faults.append(Fault("clock", "seconds", "a recording counts steps; choose that clock"))
+    if any(request.prefix_hashes for request in scenario.requests):
+        faults.append(Fault("prefix_hashes", "given", "a recording knows prefix_id only"))
+    if size > MAX_RECORDED_TABLES:
+        faults.append(Fault("run", size, f"a recording holds every block table of every step: at"
+                                         f" most {MAX_RECORDED_TABLES:,} tables"))
+    return faults
 
 
 def commands_text(scenario: Scenario) -> bytes:

@@ -14,6 +14,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from core.recorder import Recorder
+from core.schedulers import schedulers
 from core.trace import Event, Kind, State, Trace
 
 ENGINE, REQUESTS = 1, 2
@@ -83,22 +85,27 @@ def _steps(trace: Trace) -> Iterator[Json]:
 
 def _counters(trace: Trace) -> Iterator[Json]:
     """The queues and the blocks, written whenever they change. Taken at each step's decision."""
-    config = trace.scenario.config
+    gpu, cpu = _pool_sizes(trace)
     written: dict[str, Json] = {}
     for step, row in enumerate(trace.step_rows):
         now = {
             "queues": {"waiting": row.num_waiting, "running": row.num_running,
                        "swapped": row.num_swapped},
-            "GPU blocks": {"used": config.num_gpu_blocks - row.free_gpu_blocks,
-                           "free": row.free_gpu_blocks},
-            "CPU blocks": {"used": config.num_cpu_blocks - row.free_cpu_blocks,
-                           "free": row.free_cpu_blocks},
+            "GPU blocks": {"used": gpu - row.free_gpu_blocks, "free": row.free_gpu_blocks},
+            "CPU blocks": {"used": cpu - row.free_cpu_blocks, "free": row.free_cpu_blocks},
         }
         for name, values in now.items():
             if written.get(name) != values:
                 written[name] = values
                 yield {"ph": "C", "name": name, "pid": ENGINE, "tid": 0,
                        "ts": _us(trace, trace.start_s(step)), "args": values}
+
+
+def _pool_sizes(trace: Trace) -> tuple[int, int]:
+    """Blocks that the scheduler can hand out on each device: V1 has a null block and no swap."""
+    scenario = trace.scenario
+    blocks = schedulers()[scenario.scheduler](scenario.config, Recorder("")).blocks
+    return blocks.gpu.num_free, blocks.cpu.num_free
 
 
 def _lives(trace: Trace) -> Iterator[Json]:

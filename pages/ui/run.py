@@ -68,9 +68,12 @@ def _long_run(scenario: Scenario) -> View | None:
     if kept and kept[0] == key:
         return kept[1]
     if st.session_state.get("cancelled_run") == key:
-        st.info("This run was cancelled.")
-        if not st.button("Run it after all"):
-            return None
+        asking = st.empty()
+        with asking.container():
+            st.info("This run was cancelled.")
+            if not st.button("Run it after all"):
+                return None
+        asking.empty()
     st.session_state["cancelled_run"] = key  # until it is done: a click interrupts the run
     count, place = len(scenario.requests), st.empty()
     with place.container():

@@ -8,7 +8,9 @@ from core.export.formats import SCENARIO_EXPORTS, TRACE_EXPORTS
 from core.export.names import file_name
 from core.figures.theatre.standalone import standalone_html
 from core.figures.theatre.view import View
+from core.trace import Trace
 from pages.ui import state
+from pages.ui.run import LONG, is_long
 
 LABELS = {
     "csv": ("All tables, zip of CSV", "steps, events, spans, leases, requests, and the metrics"),
@@ -25,7 +27,7 @@ def files(view: View) -> None:
     trace = view.trace
     columns = st.columns(5)
     for column, (name, (label, text)) in zip(columns, LABELS.items(), strict=False):
-        if name == "recorded" and not trace.scenario.scheduler.startswith("vllm_"):
+        if name == "recorded" and not _recordable(trace):
             continue
         if name in TRACE_EXPORTS:
             kind, subject = TRACE_EXPORTS[name], trace
@@ -35,11 +37,21 @@ def files(view: View) -> None:
             label, data=lambda kind=kind, subject=subject: kind.make(subject), mime=kind.mime,
             file_name=file_name(trace.scenario, kind.suffix), help=text, on_click="ignore",
             width="stretch")
+    if is_long(trace.scenario):
+        columns[4].caption("A page that plays is made of runs with at most"
+                           f" {LONG} requests: take a slice.")
+        return
     columns[4].download_button(
         "Page that plays", data=lambda: standalone_html(view), mime="text/html",
         file_name=file_name(trace.scenario, ".html"), on_click="ignore", width="stretch",
         help="The theatre with this run as one HTML file that plays without a server, for slides"
              " and for those without Python (5 MB).")
+
+
+def _recordable(trace: Trace) -> bool:
+    scenario = trace.scenario
+    return (scenario.scheduler.startswith("vllm_") and scenario.clock == "step"
+            and not is_long(scenario) and not any(r.prefix_hashes for r in scenario.requests))
 
 
 def link() -> None:

@@ -58,7 +58,7 @@ class Stage {
     this.lanes.place();
     this.draw(false);
   }
-  close() { this.play(false); this.chart.remove(); }
+  close() { this.play(false); this.chart.remove(); document.removeEventListener('keydown', this.transport.onPage); }
   focus() { return this.hover >= 0 ? this.hover : this.selected; }
   setHover(request) {
     if (request === this.hover) return;

@@ -166,7 +166,7 @@ class Why {
     for (const event of atStep(run).events) if (run.kind(event) === 'finished') rows.push(['finished', sentence(run, event), '']);
     for (const text of this.behind()) rows.push(['behind', text, '']);
     if (!rows.length) rows.push(['none', run.h.words.nothing, '']);
-    if (run.t === run.steps - 1 && run.h.outcome !== 'finished') rows.push(['aborted', escapeHtml(run.h.ending), '']);
+    if (run.t === run.steps - 1 && !['finished', 'aborted'].includes(run.h.outcome)) rows.push(['aborted', escapeHtml(run.h.ending), '']);
     this.list.innerHTML = rows.map(([kind, text, at]) => `<li class="${kind}" ${at ? `data-line="${at}"` : ''}>${text}${at ? `<small>line ${at}</small>` : ''}</li>`).join('');
   }
   // Those who stand behind a refused head, in one sentence for each queue.

@@ -20,6 +20,8 @@ class Transport {
     this.range.oninput = () => { this.position = +this.range.value; stage.goTo(+this.range.value); };
     this.rate.onchange = () => { this.speed = +this.rate.value; };
     root.onkeydown = (e) => this.key(e);
+    this.onPage = (e) => { if (e.target === document.body) this.key(e); };
+    document.addEventListener('keydown', this.onPage);
   }
   load() {
     const { run } = this.stage;

@@ -102,7 +102,6 @@ def test_events_are_in_order_of_time_with_known_fields(scenario: Scenario) -> No
 @given(scenarios())
 def test_counters_hold_the_numbers_of_the_table_of_steps(scenario: Scenario) -> None:
     trace = simulate(scenario)
-    config = scenario.config
     values: dict[str, list[Json]] = {}
     for name in ("queues", "GPU blocks", "CPU blocks"):
         changes = [(e["ts"], e["args"]) for e in events(trace, "C") if e["name"] == name]
@@ -112,10 +111,12 @@ def test_counters_hold_the_numbers_of_the_table_of_steps(scenario: Scenario) -> 
     for step, row in enumerate(trace.steps.itertuples()):
         assert values["queues"][step] == {
             "waiting": row.num_waiting, "running": row.num_running, "swapped": row.num_swapped}
+        held = trace.leases.query("from_step <= @step < to_step").groupby("device")["block_id"]
+        used = held.nunique()
         assert values["GPU blocks"][step] == {
-            "used": config.num_gpu_blocks - row.free_gpu_blocks, "free": row.free_gpu_blocks}
+            "used": used.get("gpu", 0), "free": row.free_gpu_blocks}
         assert values["CPU blocks"][step] == {
-            "used": config.num_cpu_blocks - row.free_cpu_blocks, "free": row.free_cpu_blocks}
+            "used": used.get("cpu", 0), "free": row.free_cpu_blocks}
 
 
 @settings(max_examples=60, deadline=None)
