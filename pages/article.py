@@ -18,7 +18,7 @@ ROWS = (
      "One free block in every step, so a lone request that holds all blocks throws itself out.",
      "23_v0_outgrows_the_cache"),
     ("Order of the swapped", "As they were thrown out, front to back.",
-     "As they were thrown out, youngest first.", "62_saturated_both"),
+     "As they were thrown out, youngest first.", "30_v0_order_of_the_swapped"),
     ("No room in swap space", "Not thought of in the listing (here: the run aborts).",
      "The whole engine ends. At a block edge it even asks for one block too many.",
      "22_v0_engine_dies"),
@@ -28,7 +28,7 @@ ROWS = (
      "Counted as sequences before anybody is let in.", "10_slip_everybody_out"),
     ("Recomputed requests", "Charged their prompt only.",
      "Charged prompt and generated tokens, for both are computed again.",
-     "03_recompute_under_pressure"),
+     "11_slip_charged_its_prompt"),
     ("A prompt too long", "Longer than 2,048 tokens: ignored.",
      "Longer than the smaller of max_model_len and the token budget: ignored, when it is at the"
      " head.", "24_v0_ignored"),

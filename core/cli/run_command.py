@@ -10,6 +10,8 @@ from typing import Any
 from core.checked import json_data
 from core.cli import ABNORMAL, DONE
 from core.cli.inputs import (
+    OPTION_HELP,
+    SLICE_HELP,
     add_workload_arguments,
     file_bytes,
     knobs_from,
@@ -55,10 +57,19 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario:
     if data is None:
         arguments.scheduler = arguments.scheduler or "vllm_v1"
         return scenario_from(arguments, workload_from(arguments))
+    if wrong := for_traces_only(arguments):
+        raise ScenarioError(wrong)
     scenario = Scenario.parse(data).with_knobs(**knobs_from(arguments.knobs))
     if arguments.scheduler:
         scenario = scenario.model_copy(update={"scheduler": arguments.scheduler})
     return scenario
+
+
+def for_traces_only(arguments: argparse.Namespace) -> list[Fault]:
+    """What was given that says how to read a trace file; a scenario is taken as it is."""
+    names = (*SLICE_HELP, *OPTION_HELP, "seconds_per_step", "gpu", "model", "tensor_parallel")
+    return [Fault(f"--{name.replace('_', '-')}", value, "is for trace files, not for a scenario")
+            for name in names if (value := getattr(arguments, name)) is not None]
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -70,6 +81,11 @@ def read_scenario(path: Path) -> Scenario:
     text = file_bytes(path)
     data = _scenario_data(text)
     return Scenario.parse(json_data(text) if data is None else data)
+
+
+def holds_scenario(path: Path) -> bool:
+    """Whether the file is a scenario or a preset, and not a trace."""
+    return _scenario_data(file_bytes(path)) is not None
 
 
 def _scenario_data(text: bytes) -> Any:

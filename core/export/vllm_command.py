@@ -22,6 +22,7 @@ from core.export.vllm_flags import (
     SWAP_BY_DEFAULT,
     SWAP_SPACE,
     SWAP_SPACE_DEFAULT_GIB,
+    SYNCHRONOUS,
     Version,
 )
 from core.scenario import EngineConfig, Scenario
@@ -33,6 +34,8 @@ SENTENCES: dict[str, str] = {
     "block_size": "block_size = {value}: the kernels on NVIDIA GPUs take {allowed}.",
     "swap_needs_model": "num_cpu_blocks = {value} is given in GiB (--swap-space), which depends on"
                         " the model: choose a machine.",
+    "synchronous": "The run processes a step's outputs before the next step, as the recordings of"
+                   " the engine do; a server does so with {value}.",
     "blocks_are_a_test": "--num-gpu-blocks-override is meant for testing preemption. In production"
                          " the number of blocks follows from --gpu-memory-utilization.",
     "tokens_below_seqs": "vLLM refuses this: max_num_batched_tokens must be at least max_num_seqs"
@@ -102,7 +105,10 @@ def vllm_command(scenario: Scenario, version: Version = "0.33",
         remarks.append(Remark("other_scheduler", "scheduler", scenario.scheduler))
     if machine is not None and machine.tensor_parallel > 1:
         words += ["--tensor-parallel-size", str(machine.tensor_parallel)]
+    read = _knobs_read(scenario)
     for knob, flag in FLAGS[version].items():
+        if knob not in read:
+            continue  # whatever it is set to, this run did not depend on it
         value = getattr(config, knob)
         unsaid = _unsayable(version, knob, value)
         if unsaid is not None:
@@ -114,6 +120,7 @@ def vllm_command(scenario: Scenario, version: Version = "0.33",
         words += swap_words
         remarks += swap_remarks
     remarks += [*_without_flag(scenario, version), *_refused(config, version),
+                Remark("synchronous", "scheduler", SYNCHRONOUS[version]),
                 Remark("blocks_are_a_test", "num_gpu_blocks")]
     return Command(version, tuple(words), tuple(remarks))
 

@@ -91,6 +91,12 @@ FIXED: Mapping[Version, Mapping[str, Any]] = MappingProxyType({
 })
 """Knobs that a version has no flag for, with the value that it always has."""
 
+SYNCHRONOUS: Mapping[Version, str] = MappingProxyType({
+    "0.6.6": "--disable-async-output-proc",
+    "0.33": "--no-async-scheduling",
+})
+"""Flags that switch off what the modelled engines were recorded without."""
+
 REASONS: Mapping[str, str] = MappingProxyType({
     "0.6.6:watermark": "It is 0.01 inside this version.",
     "0.33:preemption_mode": "V1 never swaps, it recomputes.",

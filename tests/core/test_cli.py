@@ -210,3 +210,16 @@ def test_export_html_is_a_page_with_the_run_inside(scenario_file: Path, tmp_path
     page = out.read_text("utf-8")
     assert page.startswith("<!doctype html>") and "schedulerTheatre" in page
     assert "<title>test: article</title>" in page
+
+
+def test_import_of_a_scenario_keeps_its_scheduler_and_knobs(
+        scenario_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "again.json"
+    assert main(["import", str(scenario_file), "--out", str(out)]) == 0
+    assert out.read_text("utf-8").strip() == scenario_file.read_text("utf-8").strip()
+
+
+def test_run_of_a_scenario_refuses_what_is_for_trace_files(
+        scenario_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(scenario_file), "--first", "1"]) == 2
+    assert "--first = 1" in capsys.readouterr().err

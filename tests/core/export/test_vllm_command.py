@@ -15,6 +15,7 @@ from core.cost.models import MODELS
 from core.export.vllm_command import SENTENCES, Command, vllm_command
 from core.export.vllm_flags import FLAGS, MODEL_IDS, VERSIONS, Version
 from core.scenario import EngineConfig
+from tests.conftest import make_scenario
 from tests.strategies import scenarios
 
 OLD: Version = "0.6.6"
@@ -56,7 +57,8 @@ def command(version: Version, model: str | None = None, scheduler: str | None = 
 
 def remarks(found: Command) -> list[tuple[str, str]]:
     """Key and knob of each remark but the one that is always there."""
-    return [(r.key, r.knob) for r in found.remarks if r.key != "blocks_are_a_test"]
+    always = ("blocks_are_a_test", "synchronous")
+    return [(r.key, r.knob) for r in found.remarks if r.key not in always]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -252,3 +254,15 @@ def test_every_remark_can_be_said() -> None:
     old = command(OLD, num_cpu_blocks=9, preemption_mode="swap")
     assert {r.key for r in (*found.remarks, *old.remarks)} == set(SENTENCES)
     assert "{" not in found.text + old.text
+
+
+def test_command_leaves_out_knobs_that_the_run_did_not_depend_on() -> None:
+    scenario = make_scenario(scheduler="vllm_v1", preemption_mode="swap", delay_factor=2.0)
+    text = vllm_command(scenario, "0.6.6").text
+    assert "--preemption-mode" not in text and "--scheduler-delay-factor" not in text
+
+
+@pytest.mark.parametrize(("version", "flag"), [("0.6.6", "--disable-async-output-proc"),
+                                               ("0.33", "--no-async-scheduling")])
+def test_command_says_that_the_model_is_synchronous(version: Version, flag: str) -> None:
+    assert flag in vllm_command(make_scenario(scheduler="vllm_v1"), version).text
