@@ -143,9 +143,13 @@ class PrefixV0Blocks(V0Blocks):
         return sum(not target.is_held(seq.block_key(end)) for end in self._full_ends(seq))
 
     def allocate(self, seq: Sequence) -> None:
-        """Share what is registered, whatever the hit length says; take and register the rest."""
+        """Share what is registered, whatever the hit length says; take and register the rest.
+
+        What was counted as a hit and has been evicted since is taken for computed all the same, a
+        defect of the real engine (surprise 12); each such block is an event.
+        """
         seq.num_slots = seq.num_tokens
-        seq.block_table = self._fill(seq, self.gpu)
+        seq.block_table = self._fill(seq, self.gpu, counted=seq.hit_len or 0)
         seq.block_since = [self._record.step] * len(seq.block_table)
 
     def grow(self, seq: Sequence, count: int = 1) -> None:
@@ -187,7 +191,7 @@ class PrefixV0Blocks(V0Blocks):
             if self.gpu.is_parked(block):
                 self._record.park(block)
 
-    def _fill(self, seq: Sequence, pool: PrefixPool) -> list[int]:
+    def _fill(self, seq: Sequence, pool: PrefixPool, counted: int = 0) -> list[int]:
         """A table for all slots: each full block shared or new, the part-filled last one new."""
         table = []
         for end in self._full_ends(seq):
@@ -196,6 +200,8 @@ class PrefixV0Blocks(V0Blocks):
             if block is None:
                 block = self._take(seq, pool)
                 pool.register(block, key, self._record.step)
+                if end <= counted:
+                    self._record.event(Kind.UNCOMPUTED_HIT, seq, self.block_size, block_id=block)
             elif pool is self.gpu:
                 self._record.unpark(block)
             table.append(block)

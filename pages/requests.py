@@ -13,6 +13,7 @@ from core.workloads import (
     read,
     recognise,
     sentences,
+    to_requests,
     to_scenario,
 )
 from pages.ui import show, state, workload_forms
@@ -30,6 +31,15 @@ def offer(workload: Workload, name: str) -> None:
         return
     workload = apply(workload, part)
     st.markdown("\n".join(f"- {line}" for line in sentences(workload.summary)))
+    if workload.format == "plain_csv" and st.toggle(
+            "With the present scheduler, knobs and clock", value=True, key="requests_like",
+            help="Off: with knobs that fit these requests."):
+        if st.button("Schedule these requests", type="primary"):
+            data = state.scenario().model_dump()
+            data["requests"] = [r.model_dump() for r in to_requests(workload)]
+            state.want_own(Scenario.parse({**data, "name": name[:120] or "imported"}))
+            st.switch_page("pages/run.py")
+        return
     scheduler = st.session_state["scheduler"]
     seconds = None
     if workload.time_unit == "step" or st.session_state["clock"] == "step":

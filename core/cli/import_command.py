@@ -17,7 +17,7 @@ HELP = "read a trace in any known format, print its summary, write a scenario of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The files, what to take of them, and --out."""
     add_workload_arguments(parser)
-    parser.set_defaults(scheduler=None)
+    parser.set_defaults(scheduler=None, like=None)
     parser.add_argument("--out", metavar="FILE", type=Path, help="write a scenario here, as JSON")
 
 

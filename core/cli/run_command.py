@@ -25,6 +25,7 @@ from core.presets import totals
 from core.scenario import Scenario
 from core.simulator import simulate
 from core.trace import Outcome, Trace
+from core.workloads.requests import to_requests
 
 HELP = "run a scenario, a preset or any trace file; print a summary, write the tables as CSV"
 
@@ -33,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, how to read a trace file, --set and --out."""
     add_workload_arguments(parser)
     parser.set_defaults(scheduler=None)
+    parser.add_argument("--like", metavar="FILE", type=Path,
+                        help="run a trace file's requests with the engine of this scenario")
     parser.add_argument("--out", metavar="DIR", type=Path,
                         help="folder for the CSV files; it is made if it does not exist")
 
@@ -55,14 +58,25 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario:
     """
     data = _scenario_data(file_bytes(arguments.files[0]))
     if data is None:
-        arguments.scheduler = arguments.scheduler or "vllm_v1"
-        return scenario_from(arguments, workload_from(arguments))
+        return _traced(arguments)
     if wrong := for_traces_only(arguments):
         raise ScenarioError(wrong)
     scenario = Scenario.parse(data).with_knobs(**knobs_from(arguments.knobs))
     if arguments.scheduler:
         scenario = scenario.model_copy(update={"scheduler": arguments.scheduler})
     return scenario
+
+
+def _traced(arguments: argparse.Namespace) -> Scenario:
+    """The requests of a trace file, with the engine of --like or one that fits them."""
+    workload = workload_from(arguments)
+    if arguments.like is None:
+        arguments.scheduler = arguments.scheduler or "vllm_v1"
+        return scenario_from(arguments, workload)
+    data = read_scenario(arguments.like).with_knobs(**knobs_from(arguments.knobs)).model_dump()
+    requests = [r.model_dump() for r in to_requests(workload, arguments.seconds_per_step)]
+    scheduler = arguments.scheduler or data["scheduler"]
+    return Scenario.parse({**data, "requests": requests, "scheduler": scheduler})
 
 
 def for_traces_only(arguments: argparse.Namespace) -> list[Fault]:

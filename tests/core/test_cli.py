@@ -223,3 +223,13 @@ def test_run_of_a_scenario_refuses_what_is_for_trace_files(
         scenario_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(scenario_file), "--first", "1"]) == 2
     assert "--first = 1" in capsys.readouterr().err
+
+
+def test_run_of_exported_requests_like_their_scenario_gives_the_same_tables(
+        scenario_file: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert main(["run", str(scenario_file), "--out", str(first)]) == 0
+    assert main(["run", str(first / "requests.csv"), "--like", str(scenario_file),
+                 "--out", str(second)]) == 0
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes(), path.name

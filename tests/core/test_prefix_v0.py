@@ -5,14 +5,21 @@ Numbers in the docstrings are sections of golden/v0, "surprise" its part 4. Bloc
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
+from pathlib import Path
 
 import pytest
 
+from core import simulate
 from core.prefix_v0 import NEVER, PrefixPool
+from core.recorded import scenario_from_recorded
 from core.trace import Cause, Kind, Limit
 from tests.conftest import blocks_held, column, ids_of, make_requests
 from tests.core.v0_runs import causes, run_v0
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "v0"
 
 
 def test_hit_is_counted_at_the_first_look_and_kept() -> None:
@@ -138,3 +145,15 @@ def test_eviction_takes_what_a_look_at_every_parked_block_would_take(seed: int) 
             pool.register(block, key[block], step)
             tables.append([block])
     assert evictions > 10
+
+
+def test_hit_counted_early_and_evicted_since_is_flagged_as_uncomputed() -> None:
+    """Surprise 12, golden v0-micro-prefix-recompute, step 32: r2 counts 16 cached tokens, and gets
+    blocks that hold nothing of them."""
+    content = json.loads(gzip.decompress((GOLDEN / "micro.json.gz").read_bytes()))
+    recorded = next(t for t in content["traces"]
+                    if t["scenario"]["name"] == "v0-micro-prefix-recompute")
+    trace = simulate(scenario_from_recorded(recorded["scenario"], "v0"))
+    flagged = [(e.step, trace.request_id(e.request)) for e in trace.event_rows
+               if e.kind is Kind.UNCOMPUTED_HIT]
+    assert (32, "r2") in flagged
