@@ -35,6 +35,9 @@ def main(arguments: Sequence[str]) -> int:
         for fault in error.faults:
             print(fault, file=sys.stderr)
         return REFUSED
+    except BrokenPipeError:  # whoever read the output has seen enough
+        sys.stdout = None  # type: ignore[assignment]
+        return DONE
     return code
 
 

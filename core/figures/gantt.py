@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
 from core.figures.theme import ALARM, LOOKS, look_of
-from core.trace import Outcome, State, Trace
+from core.trace import Kind, Limit, Outcome, State, Trace
 
 MAX_LETTERED = 24
 """With more requests than this the rows are too low for letters in the bars."""
+
+
+MAX_GAPS = 200
+"""With more pauses of decodes than this the bars are drawn through: each piece costs time."""
 
 
 class Bar(NamedTuple):
@@ -26,15 +31,29 @@ class Bar(NamedTuple):
 
 
 def gantt_bars(trace: Trace) -> dict[str, list[Bar]]:
-    """The bars of each look, in LOOKS' order. Stays of no length (the ends) are left out."""
+    """The bars of each look, in LOOKS' order. Stays of no length (the ends) are left out.
+
+    A decode that pauses for a prefill step has a gap there, unless there are too many gaps.
+    """
     bars: dict[str, list[Bar]] = defaultdict(list)
+    pauses = _pauses(trace)
     for span in trace.span_rows:
-        length = span.to_step - span.from_step
-        if length > 0:
-            bars[look_of(span.state, span.attempt)].append(
-                Bar(span.request, span.from_step, length, span.num_tokens, span.attempt)
-            )
+        look = look_of(span.state, span.attempt)
+        cuts = [step for step in pauses if span.state is State.DECODE
+                and span.from_step <= step < span.to_step]
+        for start, end in pairwise([span.from_step - 1, *cuts, span.to_step]):
+            if end > start + 1:
+                bars[look].append(Bar(span.request, start + 1, end - start - 1, span.num_tokens,
+                                      span.attempt))
     return {look: bars[look] for look in LOOKS if bars[look]}
+
+
+def _pauses(trace: Trace) -> list[int]:
+    """Steps in which all decodes paused for a prompt; none if the gaps would be too many."""
+    held = [e.step for e in trace.event_rows
+            if e.kind is Kind.HELD and e.cause is not None and e.cause.limit is Limit.PREFILL_STEP]
+    gaps = sum(trace.step_rows[step].num_running for step in held)
+    return held if gaps <= MAX_GAPS else []
 
 
 def gantt_ends(trace: Trace) -> list[tuple[int, int]]:

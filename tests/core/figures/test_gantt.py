@@ -1,0 +1,61 @@
+"""The bars of the Gantt chart are the stays of the requests; pauses and endings show."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import simulate
+from core.figures.gantt import gantt_alt, gantt_bars, gantt_ending, gantt_ends, plot_gantt
+from core.presets import load_presets
+from core.trace import Trace
+
+PRESETS = load_presets()
+
+
+def trace_of(preset: str) -> Trace:
+    return simulate(PRESETS[preset].scenario)
+
+
+def test_gantt_bars_of_the_demo_are_its_stays() -> None:
+    bars = gantt_bars(trace_of("01_article_demo"))
+    assert sorted(bar[:3] for bar in bars["swapped"]) == [(0, 7, 4), (1, 6, 1)]
+    assert [(b.row, b.start, b.length) for b in bars["waiting"]] == [(2, 0, 16)]
+    assert sorted(bar[:3] for bar in bars["decode"]) == [
+        (0, 1, 6), (0, 11, 5), (1, 1, 5), (1, 7, 4), (2, 17, 7)]
+
+
+def test_gantt_bars_second_wait_looks_different() -> None:
+    bars = gantt_bars(trace_of("20_v0_recompute_by_default"))
+    assert {b.attempt for b in bars["waiting"]} == {0}
+    assert min(b.attempt for b in bars["preempted"]) == 1
+
+
+def test_gantt_bars_decode_that_pauses_for_a_prompt_has_a_gap() -> None:
+    """Step 5 computes r4's prompt, and r0 to r3 pause."""
+    decodes = gantt_bars(trace_of("61_stall_against_chunks"))["decode"]
+    assert [(b.start, b.length) for b in decodes if b.row == 0] == [(1, 4), (6, 35)]
+
+
+@pytest.mark.parametrize(("preset", "step", "text"), [
+    ("22_v0_engine_dies", 5, "dies"), ("42_v1_hangs", 6, "stuck"), ("31_v0_hangs", 44, "stuck")])
+def test_gantt_ending_is_marked_where_nothing_gets_on(preset: str, step: int, text: str) -> None:
+    found = gantt_ending(trace_of(preset))
+    assert found is not None and found[0] == step and text in found[1]
+
+
+def test_gantt_ending_of_a_finished_run_there_is_none() -> None:
+    assert gantt_ending(trace_of("01_article_demo")) is None
+
+
+def test_gantt_ignored_request_has_a_mark() -> None:
+    assert gantt_ends(trace_of("24_v0_ignored")) == [(1, 0)]
+
+
+@pytest.mark.parametrize("preset", ["01_article_demo", "22_v0_engine_dies", "24_v0_ignored",
+                                    "02_swap_under_pressure"])
+def test_plot_gantt_draws_a_bar_for_each_stay(preset: str) -> None:
+    trace = trace_of(preset)
+    figure = plot_gantt(trace)
+    drawn = sum(len(each.x) for each in figure.data if each.type == "bar")
+    assert drawn == sum(len(bars) for bars in gantt_bars(trace).values())
+    assert f"{len(trace.request_rows)} requests" in gantt_alt(trace)
