@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
             print(fault, file=sys.stderr)
         return REFUSED
     except BrokenPipeError:  # whoever read the output has seen enough
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return DONE
     return code
 
