@@ -24,6 +24,12 @@ inside_frame("requests")
 EDITABLE = 500  # a table with more rows is no pleasure to edit
 
 
+@st.cache_resource(max_entries=4, show_spinner=False)
+def read_once(data: bytes, companion: bytes) -> Workload:
+    """The workload in a file; not read again for every change of the slice."""
+    return read(data, Options(companion=companion))
+
+
 def offer(workload: Workload, name: str) -> None:
     """Choose a slice, see what it is like, and take it."""
     part = workload_forms.slice_form(workload)
@@ -71,8 +77,8 @@ def from_file() -> None:
         if companion is None:
             return
     with st.spinner("Reading ..."):
-        workload = read(file.getvalue(), Options(
-            companion=companion.getvalue() if companion is not None else b""))
+        workload = read_once(file.getvalue(),
+                             companion.getvalue() if companion is not None else b"")
     offer(workload, file.name.rsplit(".", 1)[0])
 
 

@@ -80,3 +80,13 @@ def test_link_with_a_damaged_scenario_says_so_and_opens_the_first_preset(
     wait_for_run(page)
     assert "Left out of the link: scenario" in page.get_by_test_id("stAlert").inner_text()
     assert page.get_by_text("The article's demo.").is_visible()
+
+
+def test_requests_page_scenario_file_opens_with_its_scheduler_and_knobs(
+        page: Any, address: str, tmp_path: Path) -> None:
+    open_requests(page, address)
+    upload(page, tmp_path, load_presets()["21_v0_swap"].scenario.to_json())
+    page.get_by_text("v0-swap: 4 requests for vllm_v0, with its knobs.").wait_for()
+    page.get_by_role("button", name="Open this scenario").click()
+    page.get_by_text("4 requests of your own").wait_for()
+    page.get_by_text("48", exact=True).wait_for()  # steps, as with the preset
