@@ -5,7 +5,7 @@ import streamlit as st
 
 from core import compare
 from core.figures.gantt import gantt_alt, plot_gantt
-from pages.ui import run, state
+from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
 from pages.ui.sidebar import title
 
@@ -14,12 +14,13 @@ inside_frame("compare")
 first = run.current()
 if first is None:
     st.stop()
-if run.is_long(first.trace.scenario):
+if run.is_long(first.trace):
     st.info(f"Two runs are compared row by row, so with at most {run.LONG} requests. Take a slice"
             " on the page Requests.")
     st.stop()
 preset = state.preset()
-st.markdown(f"#### The same requests under two schedulers\n*{preset.title}.* {preset.lesson} "
+st.markdown(f"#### The same requests under two schedulers\n{show.literal(preset.title)}:"
+            f" {preset.lesson} "
             "Above the run of the sidebar, below the other one.")
 choice = st.selectbox("Compare with", run.rivals(preset), key=f"compare_{preset.name}",
                       format_func=run.rival_title)

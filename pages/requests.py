@@ -5,6 +5,7 @@ import streamlit as st
 from core.checked import json_data
 from core.faults import ScenarioError
 from core.scenario import Scenario
+from core.simulator import check
 from core.workloads import (
     Options,
     Workload,
@@ -36,6 +37,9 @@ def offer(workload: Workload, name: str) -> None:
     if part is None:
         return
     workload = apply(workload, part)
+    if not workload.rows:
+        st.info("No request is left: take more of them.")
+        return
     st.markdown("\n".join(f"- {line}" for line in sentences(workload.summary)))
     if workload.format == "plain_csv" and st.toggle(
             "With the present scheduler, knobs and clock", value=True, key="requests_like",
@@ -86,6 +90,7 @@ def whole_scenario(data: bytes) -> None:
     """A scenario, or a preset's, as it is."""
     found = json_data(data)
     scenario = Scenario.parse(found.get("scenario", found) if isinstance(found, dict) else found)
+    check(scenario)
     st.markdown(f"- {scenario.name}: {len(scenario.requests):,} requests for"
                 f" {scenario.scheduler}, with its knobs.")
     if st.button("Open this scenario", type="primary"):

@@ -14,8 +14,7 @@ inside_frame("run")
 
 SHOWN = 200  # requests in the theatre of a long run
 WINDOW = 1_500  # steps in it, at most
-CHART = {"displayModeBar": "hover", "displaylogo": False,
-         "modeBarButtonsToRemove": ["autoScale2d", "select2d", "lasso2d"]}
+CHART = {"displayModeBar": False}
 
 
 def choose_window(whole: View) -> tuple[View, int]:
@@ -38,7 +37,7 @@ def choose_window(whole: View) -> tuple[View, int]:
 st.html(PLACE_CHART)
 preset = state.preset()
 for note in st.session_state.pop("link_notes", []):
-    st.warning(f"Left out of the link: {note}")
+    st.warning(f"Left out of the link: {show.literal(note)}")
 
 view = run.current()
 if view is None:
@@ -46,7 +45,7 @@ if view is None:
 show.headline(preset, view.trace)
 show.front_end(view.trace.scenario)
 whole, first = None, 0
-if run.is_long(view.trace.scenario):
+if run.is_long(view.trace):
     whole = view.trace
     view, first = choose_window(view)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor
+from typing import ClassVar
 
 from core.blocks_v0 import V0Blocks
 from core.engine import Engine, EngineDied, SchedulingBudget
@@ -27,6 +28,10 @@ class V0Engine(Engine):
         "num_cpu_blocks", "block_size", "preemption_mode", "policy", "enable_chunked_prefill",
         "enable_prefix_caching", "watermark", "delay_factor", "bypass_config_checks",
     )
+    breaks: ClassVar[dict[str, str]] = {
+        "tokens_within_budget": "decodes are never held back by the token budget; only the check"
+        " at the start, if it is not skipped, keeps it above the number of sequences",
+    }
     blocks: V0Blocks
 
     def __init__(self, config: EngineConfig, record: Recorder) -> None:

@@ -15,12 +15,15 @@ from core.presets import Preset
 from core.scenario import Scenario
 from core.schedulers import schedulers
 from core.simulator import simulate
+from core.trace import Trace
 from pages.ui import show, sidebar, state
 
 PRESET_RIVAL = "preset"
 """Stands for the counterpart that a preset names."""
 LONG = 400
 """With more requests than this a run is shown as bands with a window, and computed with a bar."""
+MANY_BARS = 4_000
+"""With more stays than this it is shown so too: a browser takes seconds to draw them."""
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={Scenario: Scenario.to_json})
@@ -30,7 +33,14 @@ def view(scenario: Scenario) -> View:
     Raises:
         ScenarioError: if the scheduler refuses the knobs.
     """
-    return view_of(simulate(scenario))
+    trace = simulate(scenario)
+    return _unpictured(trace) if is_long(trace) else view_of(trace)
+
+
+def _unpictured(trace: Trace) -> View:
+    """A long run, whose pictures are made of a window when they are wanted."""
+    version = hashlib.sha256(trace.scenario.to_json().encode()).hexdigest()[:16]
+    return View(trace, go.Figure(), gantt_alt(trace), b"", version)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={View: lambda v: v.version})
@@ -39,9 +49,9 @@ def marks(found: View) -> dict[str, Any]:
     return marks_of(found)
 
 
-def is_long(scenario: Scenario) -> bool:
-    """Whether there are too many requests for a row each."""
-    return len(scenario.requests) > LONG
+def is_long(trace: Trace) -> bool:
+    """Whether there are too many requests for a row each, or too many bars for one picture."""
+    return len(trace.request_rows) > LONG or len(trace.span_rows) > MANY_BARS
 
 
 def current() -> View | None:
@@ -51,7 +61,7 @@ def current() -> View | None:
     """
     try:
         scenario = state.scenario()
-        found = _long_run(scenario) if is_long(scenario) else view(scenario)
+        found = _long_run(scenario) if len(scenario.requests) > LONG else view(scenario)
     except ScenarioError as error:
         show.faults("These settings do not go together, so the last good run stays", error)
         last: View | None = st.session_state.get("last_good")
@@ -83,7 +93,7 @@ def _long_run(scenario: Scenario) -> View | None:
             min(1.0, ended / count), f"{ended:,} of {count:,} requests in {step:,} steps"))
     place.empty()
     st.session_state["cancelled_run"] = None
-    found = View(trace, go.Figure(), gantt_alt(trace), b"", key[:16])
+    found = _unpictured(trace)
     st.session_state["long_run"] = (key, found)
     return found
 

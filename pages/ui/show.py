@@ -65,10 +65,15 @@ def front_end(scenario: Scenario) -> None:
         _remark(f"A real server would not start so: one sequence of max_model_len tokens needs"
                 f" {cause.needed:,} blocks, and {cause.available:,} can be used.")
     if refused := frontend_refusals(scenario):
-        names = ", ".join(list(refused)[:5]) + (" ..." if len(refused) > 5 else "")
+        names = ", ".join(map(literal, list(refused)[:5])) + (" ..." if len(refused) > 5 else "")
         longest = scenario.config.max_model_len
         _remark(f"A real server's front end would refuse {names}: with one generated token the"
                 f" prompt would be longer than max_model_len ({longest:,}).")
+
+
+def literal(text: str) -> str:
+    """Text from outside, shown as it is: no Markdown in it is rendered."""
+    return "`" + text.replace("`", "'") + "`"
 
 
 def _remark(text: str) -> None:

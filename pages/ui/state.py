@@ -23,12 +23,15 @@ from core.faults import ScenarioError, faults_of
 from core.presets import FOLDER, Preset, load_presets
 from core.scenario import EngineConfig, Scenario
 from core.schedulers import schedulers
+from core.simulator import check
 
 PREFIX = "knob_"
 OWN = "own"
 """Stands among the presets for the visitor's own requests."""
 OWN_PRESETS = "SCHEDULER_PRESETS"
 """Environment variable: a further folder of presets, for a lecture of one's own."""
+MAX_STEPS = 50_000
+"""Most steps of a small run that somebody brings along: one in circles must not hold the page."""
 AUTO = "auto"
 """What a control holds for a knob that is None: controls cannot hold nothing."""
 MACHINE = {"gpu": tuple(GPUS), "model": tuple(MODELS), "tensor_parallel": (1, 2, 4, 8)}
@@ -61,6 +64,10 @@ def want_own(scenario: Scenario) -> None:
 
 
 def _take_own(scenario: Scenario) -> None:
+    check(scenario)
+    if len(scenario.requests) <= 400:  # computed without a button to cancel
+        limit = min(scenario.max_steps, MAX_STEPS)
+        scenario = scenario.model_copy(update={"max_steps": limit})
     st.session_state["own_requests"] = Preset(
         OWN, scenario.name, f"{len(scenario.requests):,} requests of your own.",
         "Move the knobs, or choose another scheduler.", scenario, "Your own")
@@ -103,10 +110,10 @@ def _take(key: str, text: str) -> str | None:
         st.session_state[f"machine_{key}" if key in MACHINE else key] = value
     elif key in EngineConfig.model_fields:
         try:
-            EngineConfig(**{key: None if value == AUTO else value})
+            config = EngineConfig(**{key: None if value == AUTO else value})
         except ValueError:
             return "not a value for this knob"
-        st.session_state[PREFIX + key] = value
+        st.session_state[PREFIX + key] = _controls(config)[key]
     return None
 
 

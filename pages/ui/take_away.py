@@ -37,9 +37,9 @@ def files(view: View) -> None:
             label, data=lambda kind=kind, subject=subject: kind.make(subject), mime=kind.mime,
             file_name=file_name(trace.scenario, kind.suffix), help=text, on_click="ignore",
             width="stretch")
-    if is_long(trace.scenario):
+    if is_long(trace):
         columns[4].caption("A page that plays is made of runs with at most"
-                           f" {LONG} requests: take a slice.")
+                           f" {LONG} requests and not too many stays: take a slice.")
         return
     columns[4].download_button(
         "Page that plays", data=lambda: standalone_html(view), mime="text/html",
@@ -51,7 +51,7 @@ def files(view: View) -> None:
 def _recordable(trace: Trace) -> bool:
     scenario = trace.scenario
     return (scenario.scheduler.startswith("vllm_") and scenario.clock == "step"
-            and not is_long(scenario) and not any(r.prefix_hashes for r in scenario.requests))
+            and not is_long(trace) and not any(r.prefix_hashes for r in scenario.requests))
 
 
 def link() -> None:

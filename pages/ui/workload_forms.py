@@ -19,8 +19,9 @@ def slice_form(workload: Workload) -> Slice | None:
     span = workload.summary.span
     with st.expander("Take a part, change the scale", expanded=len(workload.rows) > 2_000):
         left, middle, right = st.columns(3)
-        first = left.number_input("First so many requests", 1, len(workload.rows),
-                                  min(len(workload.rows), 1_000), key="slice_first")
+        count = len(workload.rows)
+        first = left.number_input("First so many requests", 1, count, min(count, 1_000),
+                                  key=f"slice_first_{count}")
         start, end = 0.0, None
         if span:
             start, end = middle.slider("Time window", 0.0, float(span), (0.0, float(span)),

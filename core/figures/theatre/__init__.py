@@ -19,7 +19,7 @@ SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "detai
 
 PLACE_CHART = """<style>
 .st-key-stage{position:relative}
-.st-key-chart_box{position:absolute;z-index:2;top:var(--chart-top,46px);left:0;
+.st-key-chart_box{position:absolute;top:var(--chart-top,46px);left:0;
  width:calc(58% - 8px)}
 .st-key-stage.narrow .st-key-chart_box{width:100%}
 </style>"""

@@ -69,6 +69,7 @@ def _header(trace: Trace) -> dict[str, Any]:
     source = source_file(scheduler)
     return {
         "steps": num_shown_steps(trace),
+        "computedSteps": trace.num_steps,
         "ids": [r.request_id for r in scenario.requests],
         "promptLens": [r.prompt_len for r in scenario.requests],
         "outputLens": [r.output_len for r in scenario.requests],
@@ -182,7 +183,8 @@ def _rows(trace: Trace) -> Columns:
     if not rows:
         config = trace.scenario.config
         rows = [StepRow(0, 0, 0, 0, 0, 0, config.num_gpu_blocks, config.num_cpu_blocks, 0, None)]
-    rows += rows[-1:] * (num_shown_steps(trace) - len(rows))
+    if len(rows) < num_shown_steps(trace):  # the step that died: nothing was computed in it
+        rows.append(rows[-1]._replace(num_batched_tokens=0, num_prefill_tokens=0))
     return {
         "tokens": _column([r.num_batched_tokens for r in rows]),
         "prefillTokens": _column([r.num_prefill_tokens for r in rows]),

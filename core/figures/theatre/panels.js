@@ -1,7 +1,7 @@
 // What the step did: the queues as lanes of chips, the budgets as bars, the decisions as sentences.
 
 const LANES = ['waiting', 'running', 'swapped'];
-const CHIP = { left: 78, width: 60, height: 27, gap: 3 };
+const CHIP = { left: 78, width: 60, height: 25, gap: 3 };
 
 class Lanes {
   constructor(root, stage) {
@@ -116,9 +116,9 @@ class Budgets {
     const others = c.tokens[t] - Math.min(c.prefillTokens[t], c.tokens[t]);
     this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, refusing.has('max_num_batched_tokens'));
     this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, refusing.has('max_num_seqs'));
-    const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = usable - c.freeGpu[t];
+    const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = run.gpu.numHeld();
     this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, refusing.has('num_gpu_blocks') || refusing.has('spare_block') || refusing.has('watermark') || refusing.has('scheduler_reserve_full_isl'), h.reserve);
-    const swapped = h.cpuBlocks - c.freeCpu[t];
+    const swapped = run.cpu.numHeld();
     this.bars.cpu.style.display = h.cpuBlocks ? '' : 'none';
     this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, refusing.has('num_cpu_blocks'));
   }

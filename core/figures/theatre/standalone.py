@@ -47,10 +47,15 @@ def standalone_html(view: View) -> bytes:
     run = base64.b64encode(envelope(view.packed, view.version, scenario.name)).decode()
     return PAGE.format(
         title=escape(f"{scenario.name}: {scenario.scheduler}"), place=PLACE_CHART,
-        plotly=get_plotlyjs(), script=_inline(script()), figure=_inline(json.dumps(figure)),
-        run=run, marks=_inline(json.dumps(marks_of(view)))).encode()
+        plotly=get_plotlyjs(), script=_inline(script()), figure=_json(figure),
+        run=run, marks=_json(marks_of(view))).encode()
 
 
 def _inline(code: str) -> str:
-    """Code that cannot end the script element in which it stands."""
-    return code.replace("</", "<\\/")
+    """Code that can neither end the script element in which it stands nor open a comment."""
+    return code.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def _json(data: object) -> str:
+    """Data inside of a script."""
+    return json.dumps(data).replace("<", "\\u003c")

@@ -64,6 +64,11 @@ class Blocks {
     const list = this.holders[block];
     return list.length ? this.owner[list[0]] : -1;
   }
+  numHeld() {
+    let count = 0;
+    for (const list of this.holders) if (list.length) count++;
+    return count;
+  }
   tableOf(request) {
     const table = [];
     for (let b = 0; b < this.size; b++)
@@ -154,7 +159,7 @@ class Run {
     this.longest = {};
     for (let t = 0; t < this.steps; t++) {
       this.queues.forward(t);
-      for (const r of scheduled) this.servedSteps[r].push(t);
+      if (t < this.h.computedSteps) for (const r of scheduled) this.servedSteps[r].push(t);
       for (const name of this.h.queues)
         this.longest[name] = Math.max(this.longest[name] || 0, this.queues.get(name).length);
     }

@@ -26,7 +26,7 @@ class View(NamedTuple):
 
 def chart_height(trace: Trace) -> int:
     """Of the Gantt chart and the grid beside it, in pixels; a projector shows 720 in all."""
-    return 262 if len(trace.request_rows) <= 24 else 296
+    return 262 if len(trace.request_rows) <= 24 else 276
 
 
 def view_of(trace: Trace, salt: str = "") -> View:
