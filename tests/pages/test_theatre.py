@@ -122,3 +122,14 @@ def test_standalone_page_plays_without_a_server(page: Any, tmp_path: Path) -> No
     assert page.locator(".theatre-line").get_attribute("data-step") == "47"
     assert "r3 has its last token" in page.locator(".why").inner_text()
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_theatre_one_request_says_how_long_it_waited_and_why(page: Any, address: str) -> None:
+    """41: C1 stands 31 steps behind B. 25: r0 pauses for r4's prompt in step 5."""
+    show(page, address, "41_v1_head_of_line", 5)
+    page.locator(".chip", has=page.get_by_text("C1", exact=True)).click()
+    waited = page.locator(".life li", has_text="(31 steps)")
+    assert "B" in waited.inner_text()
+    show(page, address, "25_v0_prefill_stall", 5)
+    page.locator(".chip", has=page.get_by_text("r0", exact=True)).click()
+    assert "r4" in page.locator(".life li.now").inner_text()

@@ -80,6 +80,31 @@ class Life {
     return Object.entries(length).filter((e) => e[1]).map(([look, steps]) => `<i class="${look}" style="width:${100 * steps / total}%" title="${h.looks[look].name}: ${steps} steps"></i>`).join('')
       + '<br>' + Object.entries(length).filter((e) => e[1]).map(([look, steps]) => `<span><i class="${look} dot"></i>${h.looks[look].name} ${steps}</span>`).join(' ');
   }
+  // Why it got nothing without a decision of its own: behind a refused head, or in a queue that
+  // was not looked at. Each stretch of steps with one reason is a line.
+  waits(request) {
+    const { run } = this.stage, { c, h } = run, lines = [];
+    const queueOf = { waiting: 'waiting', preempted: 'waiting', swapped: 'swapped', decode: 'running', prefill: 'running' };
+    const own = new Set(run.eventsOf[request].filter((i) => OWN_VERDICTS.has(run.kind(i))).map((i) => c.eventStep[i]));
+    for (const span of run.spansOf[request]) {
+      const queue = h.queues.indexOf(queueOf[h.lookNames[c.spanLook[span]]]);
+      let last = null;
+      for (let t = c.spanFrom[span]; t < Math.min(c.spanTo[span], h.computedSteps); t++) {
+        if (queue < 0 || own.has(t) || run.served(request, t, t + 1)) { last = null; continue; }
+        let reason = null;
+        for (let i = run.eventStarts[t]; i < run.eventStarts[t + 1]; i++)
+          if (c.eventQueue[i] === queue && ['refused', 'held'].includes(run.kind(i))) reason = i;
+        if (reason === null) { last = null; continue; }
+        const refused = run.kind(reason) === 'refused', head = c.eventRequest[reason];
+        const key = refused ? `behind ${head}` : `held ${run.limit(reason)}`;
+        if (last && last.key === key) { last.count++; last.line[1] = `${last.text} <em>${fill(h.words.times, { count: last.count })}</em>`; continue; }
+        const text = refused ? fill(h.templates['verdict.behind'], { other: requestHtml(run, head) }) : sentence(run, reason);
+        last = { key, text, count: 1, line: [t, text] };
+        lines.push(last.line);
+      }
+    }
+    return lines;
+  }
   // The request's own decisions in order; repeated refusals are told once with their number.
   story(request) {
     const { run } = this.stage, { c, h } = run, lines = [];
@@ -98,6 +123,6 @@ class Life {
       if (kind === 'preempted') lines.push([step, sentence(run, i) + ' ' + fill(h.words.lost, { count: step ? run.computed(request, step - 1) : 0 })]);
       else lines.push([step, sentence(run, i)]);
     }
-    return lines;
+    return [...lines, ...this.waits(request)].sort((a, b) => a[0] - b[0]);
   }
 }
