@@ -87,7 +87,11 @@ def _verdicts(events: list[Event], queues: dict[str, list[int]]) -> dict[int, Ve
         if event.kind is Kind.REFUSED and event.queue:
             of_queue[event.queue] = Verdict(Ground.BEHIND, event)
         if event.kind is Kind.ABORTED:
-            of_queue = dict.fromkeys(QUEUES, Verdict(Ground.DIED, event))
+            died = Verdict(Ground.DIED, event)
+            of_queue = dict.fromkeys(QUEUES, died)
+            for let_in in events:  # on its way from queue to queue, it may stand in none
+                if let_in.kind is Kind.ADMITTED and let_in.request is not None:
+                    found.setdefault(let_in.request, died)
     served = set(queues["scheduled"])
     for queue, verdict in of_queue.items():
         for request in queues[queue]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import Trace, simulate
+from core.presets import load_presets
 from core.queue_replay import QUEUES, queues_by_step
 from core.schedulers import schedulers
 from core.trace import Kind, Limit, Outcome
@@ -156,3 +157,13 @@ def test_verdicts_of_a_step_in_which_the_engine_dies_are_for_everybody() -> None
 def test_queues_of_a_step_in_which_the_engine_dies_show_nobody_served() -> None:
     last = next(islice(queues_by_step(both_hold_all_blocks()), 1, None))
     assert last == {"waiting": [], "running": [0, 1], "swapped": [], "scheduled": []}
+
+
+def test_verdict_of_a_request_admitted_in_the_step_in_which_the_engine_dies() -> None:
+    """It has left the waiting queue and not reached the running one, so it stands in none."""
+    trace = simulate(load_presets()["28_v0_priority_and_swap"].scenario)
+    last = next(islice(queues_by_step(trace), trace.num_steps, None))
+    admitted = [e.request for e in trace.event_rows
+                if e.step == trace.num_steps and e.kind is Kind.ADMITTED]
+    assert len(admitted) == 1 and not any(admitted[0] in queue for queue in last.values())
+    assert verdicts(trace, trace.num_steps)[admitted[0] or 0].ground is Ground.DIED
