@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections import deque
 from collections.abc import Iterable
 
@@ -49,13 +50,18 @@ class Recorder:
         num_cached_tokens: int = 0,
         block_id: int | None = None,
         step: int | None = None,
+        death: BaseException | None = None,
     ) -> None:
-        """Write a decision down, with the line of the scheduler's source that took it."""
+        """Write a decision down, with the line of the scheduler's source that took it.
+
+        ``death`` is what ended the engine, if this tells of it: it knows the line.
+        """
         if kind is Kind.REFUSED and self.refusal is None:
             self.refusal = len(self.events)
         request = None if seq is None else seq.index
         at = self.step if step is None else step
-        self.events.append(Event(at, kind, request, num_tokens, cause, self._line(), queue,
+        line = self._line() if death is None else self._line_of(death)
+        self.events.append(Event(at, kind, request, num_tokens, cause, line, queue,
                                  num_cached_tokens, block_id))
 
     def _line(self) -> int | None:
@@ -64,6 +70,12 @@ class Recorder:
         while frame is not None and frame.f_code.co_filename != self._source_file:
             frame = frame.f_back  # type: ignore[assignment]
         return None if frame is None else frame.f_lineno
+
+    def _line_of(self, death: BaseException) -> int | None:
+        """The innermost line of the scheduler's own file that was at work."""
+        lines = [line for frame, line in traceback.walk_tb(death.__traceback__)
+                  if frame.f_code.co_filename == self._source_file]
+        return lines[-1] if lines else None
 
     def enter(self, seq: Sequence, state: State) -> None:
         """The request enters ``state`` at the present step; its stay in the last one ends."""

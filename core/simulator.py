@@ -97,7 +97,7 @@ def _run(scenario: Scenario, scheduler: Engine, record: Recorder,
         try:
             scheduled = scheduler.schedule()
         except EngineDied as death:
-            record.event(Kind.ABORTED, death.request, cause=death.cause)
+            record.event(Kind.ABORTED, death.request, cause=death.cause, death=death)
             return End(Outcome.ABORTED, step, death.cause, death.request.index, str(death))
         record.scheduled(scheduled)
         if clock:

@@ -5,6 +5,8 @@ Numbers in the docstrings are sections of golden/v0, "surprise" its part 4. Bloc
 
 from __future__ import annotations
 
+import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +123,13 @@ def test_engines_own_choice_of_preemption_is_recompute(mode: str | None) -> None
     trace = two_that_outgrow_their_blocks("vllm_v0", preemption_mode=mode)
     assert ids_of(trace, Kind.SWAPPED_OUT) == []
     assert ids_of(trace, Kind.PREEMPTED) == ["2", "2", "2", "2"]
+
+
+@pytest.mark.parametrize(("scheduler", "call"), [
+    ("vllm_v0", "self.throw_out(victim"), ("article", "self.swap_out(seq_group")])
+def test_death_names_the_line_of_the_scheduler_that_was_at_work(scheduler: str, call: str) -> None:
+    """The blocks are moved in another file; the line is that of the scheduler's call."""
+    trace = two_that_outgrow_their_blocks(scheduler, preemption_mode="swap", num_cpu_blocks=0)
+    (death,) = [event for event in trace.event_rows if event.kind is Kind.ABORTED]
+    source = Path(inspect.getfile(schedulers()[scheduler])).read_text("utf-8").splitlines()
+    assert call in source[(death.line or 0) - 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,4 +90,5 @@ def test_requests_page_scenario_file_opens_with_its_scheduler_and_knobs(
     page.get_by_text("v0-swap: 4 requests for vllm_v0, with its knobs.").wait_for()
     page.get_by_role("button", name="Open this scenario").click()
     page.get_by_text("4 requests of your own").wait_for()
-    page.get_by_text("48", exact=True).wait_for()  # steps, as with the preset
+    steps = page.get_by_role("definition").filter(has_text=re.compile("^48$"))
+    steps.wait_for()  # as with the preset
