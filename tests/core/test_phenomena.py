@@ -52,11 +52,13 @@ def faults(trace: Trace) -> list[str]:
 def would_have_been_let_in(trace: Trace, found: Phenomenon) -> bool:
     """Run it again without all that wait but the shortest of them that fits: it is let in now.
 
-    Only where that is the same run up to now: none of those left out has run before, and no clock
-    counts how long somebody has been waiting.
+    Only where that is the same run up to now: none of those left out has run before, no clock
+    counts how long somebody has been waiting, and V1 has no threshold for long prompts, which
+    counts only while somebody else waits.
     """
     config = trace.scenario.config
-    if config.delay_factor or config.prefill_schedule_interval > 1:
+    if (config.delay_factor or config.prefill_schedule_interval > 1
+            or config.long_prefill_token_threshold):
         return True
     rows, asked = trace.request_rows, trace.scenario.requests
     waiting = next(islice(queues_by_step(trace), found.step, None))["waiting"]
