@@ -15,6 +15,7 @@ from core.explain import templates
 from core.phenomena import DETECTORS, MOST_OF_A_KIND, Phenomenon, phenomena
 from core.phenomena.phenomenon import Evidence
 from core.queue_replay import num_shown_steps, queues_by_step
+from core.scenario import Request
 from core.schedulers import schedulers
 from core.trace import Kind, State
 from tests.conftest import make_requests, run
@@ -49,16 +50,21 @@ def faults(trace: Trace) -> list[str]:
 
 # -- what has to be true of an occurrence, without the detector ----------------------------------
 
+def served(trace: Trace, before: int) -> list[list[str | None]]:
+    """Whom each step served, by id, up to a step."""
+    return [[trace.request_id(i) for i in queues["scheduled"]]
+            for queues in islice(queues_by_step(trace), before)]
+
+
 def would_have_been_let_in(trace: Trace, found: Phenomenon) -> bool:
     """Run it again without all that wait but the shortest of them that fits: it is let in now.
 
-    Only where that is the same run up to now: none of those left out has run before, no clock
-    counts how long somebody has been waiting, and V1 has no threshold for long prompts, which
-    counts only while somebody else waits.
+    Only where that is the same run up to now: none of those left out has run before, and no clock
+    counts how long somebody has been waiting. V1's threshold for long prompts counts only while
+    somebody else is there, so with one, whether it is the same run is looked up.
     """
     config = trace.scenario.config
-    if (config.delay_factor or config.prefill_schedule_interval > 1
-            or config.long_prefill_token_threshold):
+    if config.delay_factor or config.prefill_schedule_interval > 1:
         return True
     rows, asked = trace.request_rows, trace.scenario.requests
     waiting = next(islice(queues_by_step(trace), found.step, None))["waiting"]
@@ -72,6 +78,9 @@ def would_have_been_let_in(trace: Trace, found: Phenomenon) -> bool:
     kept = [i for i in range(len(asked)) if i not in left_out]
     again = simulate(trace.scenario.model_copy(
         update={"requests": tuple(asked[i] for i in kept), "max_steps": found.step + 1}))
+    if config.long_prefill_token_threshold and served(again, found.step) != served(
+            trace, found.step):
+        return True
     began = again.request_rows[kept.index(shortest)].first_scheduled_step
     return began is not None and began <= found.step
 
@@ -165,6 +174,18 @@ def test_calm_run_shows_nothing() -> None:
     for scheduler in schedulers():
         assert phenomena(run(make_requests(2), scheduler=scheduler, max_model_len=16)) == ()
     assert phenomena(run([])) == ()
+
+
+def test_head_of_line_is_told_of_a_run_that_a_threshold_makes_depend_on_who_waits() -> None:
+    """3 wants 6 of 5 blocks, 2 behind it wants 1. Without 3, 0 is alone in step 1 and not cut."""
+    asked = [("0", 1, 5), ("1", 0, 1), ("2", 2, 1), ("3", 1, 6)]
+    requests = [Request(request_id=name, arrival_step=arrival, prompt_len=length, output_len=1)
+                for name, arrival, length in asked]
+    trace = run(requests, scheduler="vllm_v1", block_size=1, num_gpu_blocks=6, max_num_seqs=1,
+                max_num_batched_tokens=4, max_model_len=6, long_prefill_token_threshold=3)
+    (found,) = [each for each in every_occurrence(trace) if each.key == "head_of_line"]
+    assert (found.step, trace.request_id(found.request)) == (3, "3")
+    assert faults(trace) == []
 
 
 def test_phenomenon_cannot_be_changed() -> None:

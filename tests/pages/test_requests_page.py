@@ -64,6 +64,7 @@ def test_requests_page_generator_makes_requests_from_its_seed(page: Any, address
     page.get_by_role("button", name="Schedule these requests").click()
     page.get_by_text("60 requests of your own").wait_for()
     page.get_by_text("60 of 60").wait_for()
+    assert page.get_by_text("60 of 60").is_visible()
 
 
 def test_link_with_a_whole_scenario_reopens_it(page: Any, address: str) -> None:
@@ -91,4 +92,5 @@ def test_requests_page_scenario_file_opens_with_its_scheduler_and_knobs(
     page.get_by_role("button", name="Open this scenario").click()
     page.get_by_text("4 requests of your own").wait_for()
     steps = page.get_by_role("definition").filter(has_text=re.compile("^48$"))
-    steps.wait_for()  # as with the preset
+    steps.wait_for()
+    assert steps.count() == 1  # as with the preset
