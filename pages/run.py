@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core.figures.bands import plot_bands
+from core.figures.gantt import gantt_alt
 from core.figures.theatre import PLACE_CHART
 from core.figures.theatre.view import View, marks_of, view_of
 from core.window import window
@@ -27,7 +28,7 @@ def choose_window(whole: View) -> tuple[View, int]:
     last = min(last, first + length - 1)
     st.plotly_chart(plot_bands(whole.trace, height=190, window=(first, last)), key="bands",
                     config={"displayModeBar": False},
-                    alt=f"Requests in each state over {steps:,} steps. {whole.chart_alt}")
+                    alt=f"Requests in each state over {steps:,} steps. {gantt_alt(whole.trace)}")
     part = window(whole.trace, first, last, SHOWN)
     st.caption(f"Steps {first:,} to {first + part.num_steps - 1:,}, counted from 0 below;"
                f" {len(part.request_rows)} of {len(whole.trace.request_rows):,} requests.")
@@ -52,6 +53,6 @@ if run.is_long(view.trace):
 with st.container(key="stage"):
     theatre(view.packed, version=view.version, key=preset.name)
     with st.container(key="chart_box"):
-        st.plotly_chart(view.chart, key="gantt", on_select="ignore", alt=view.chart_alt,
-                        config=CHART)
+        st.plotly_chart(run.chart(view), key="gantt", on_select="ignore", theme=None,
+                        alt=gantt_alt(view.trace), config=CHART)
 tell(run.marks(view) if whole is None else marks_of(view, whole, first))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 
+from core.figures.parts import fill
 from core.figures.theme import ALARM, LOOKS, look_of
 from core.trace import Kind, Limit, Outcome, State, Trace
 
@@ -18,6 +19,9 @@ MAX_LETTERED = 24
 
 MAX_GAPS = 200
 """With more pauses of decodes than this the bars are drawn through: each piece costs time."""
+
+STILL = {"marker": {"opacity": 1}}
+"""Nothing fades when something is selected."""
 
 
 class Bar(NamedTuple):
@@ -69,13 +73,12 @@ def plot_gantt(trace: Trace, *, height: int = 340, steps: int | None = None) -> 
         height: In pixels.
         steps: Length of the time axis; by default that of the run.
     """
-    figure = go.Figure(layout=_layout(trace, height, steps or trace.num_steps))
     lettered = len(trace.scenario.requests) <= MAX_LETTERED
-    ids = [request.request_id for request in trace.scenario.requests]
-    for look, bars in gantt_bars(trace).items():
-        figure.add_trace(_bars(look, bars, ids, lettered))
+    ids = [escape(request.request_id) for request in trace.scenario.requests]
+    drawn = [_bars(look, bars, ids, lettered) for look, bars in gantt_bars(trace).items()]
     if ends := gantt_ends(trace):
-        figure.add_trace(_ends(ends, ids))
+        drawn.append(_ends(ends, ids))
+    figure = go.Figure(drawn, _layout(trace, height, steps or trace.num_steps))
     if (ending := gantt_ending(trace)) is not None:
         step, text = ending
         figure.add_vline(step, line_color=ALARM, line_width=3, line_dash="dot",
@@ -110,37 +113,40 @@ def gantt_alt(trace: Trace) -> str:
             f" {preempted} preemptions by recompute, {swapped} by swapping.")
 
 
-def _bars(look: str, bars: list[Bar], ids: list[str], lettered: bool) -> go.Bar:
+def _bars(look: str, bars: list[Bar], ids: list[str], lettered: bool) -> dict[str, object]:
+    """The bars of one look. Lists and not arrays: of those Plotly sees that they are the same."""
     name, letter, color, hatch = LOOKS[look]
-    marker: dict[str, object] = {"color": color, "line": {"width": 0}}
-    if hatch:
-        marker["pattern"] = {"shape": hatch, "fgcolor": "rgba(255,255,255,.65)", "size": 6,
-                             "solidity": 0.25, "fillmode": "overlay"}
-    still = {"marker": {"opacity": 1}}
-    rows, starts, lengths, tokens, _ = np.array(bars).T
-    return go.Bar(
-        orientation="h", name=name, width=0.82, marker=marker,
-        y=rows, base=starts, x=lengths, hovertext=np.array(ids, dtype=object)[rows],
-        customdata=np.stack([rows, starts + lengths - 1, tokens, lengths], axis=1),
-        hovertemplate=f"<b>%{{hovertext}}</b> {name}<br>steps %{{base}} to %{{customdata[1]}}"
-                      " (%{customdata[3]})<br>%{customdata[2]} tokens<extra></extra>",
-        text=[letter] * len(bars) if lettered else None,
-        textposition="inside", insidetextanchor="middle", textangle=0,
-        insidetextfont={"color": "#14181d" if look == "waiting" else "#ffffff", "size": 11},
-        selected=still, unselected=still,
-    )
+    return {
+        "type": "bar", "orientation": "h", "name": name, "width": 0.82,
+        "marker": fill(color, hatch),
+        "y": [bar.row for bar in bars], "base": [bar.start for bar in bars],
+        "x": [bar.length for bar in bars], "hovertext": [ids[bar.row] for bar in bars],
+        "customdata": [_stay(bar) for bar in bars],
+        "hovertemplate": f"<b>%{{hovertext}}</b> {name}<br>%{{customdata}}<extra></extra>",
+        "text": [letter] * len(bars) if lettered else None,
+        "textposition": "inside", "insidetextanchor": "middle", "textangle": 0,
+        "insidetextfont": {"color": "#14181d" if look == "waiting" else "#ffffff", "size": 11},
+        "selected": STILL, "unselected": STILL,
+    }
 
 
-def _ends(ends: list[tuple[int, int]], ids: list[str]) -> go.Scatter:
+def _stay(bar: Bar) -> str:
+    last = bar.start + bar.length - 1
+    steps = f"step {last}" if bar.length == 1 else f"steps {bar.start} to {last} ({bar.length})"
+    return f"{steps}<br>{bar.num_tokens:,} tokens"
+
+
+def _ends(ends: list[tuple[int, int]], ids: list[str]) -> dict[str, object]:
     name, _, color, _ = LOOKS["ignored"]
-    still = {"marker": {"opacity": 1}}
-    return go.Scatter(
-        mode="markers", name=name, y=[row for row, _ in ends], x=[step + 0.5 for _, step in ends],
-        marker={"symbol": "x", "size": 10, "color": color, "line": {"width": 1, "color": "#fff"}},
-        customdata=[(row, ids[row]) for row, _ in ends],
-        hovertemplate="<b>%{customdata[1]}</b> ignored<extra></extra>",
-        selected=still, unselected=still,
-    )
+    return {
+        "type": "scatter", "mode": "markers", "name": name,
+        "y": [row for row, _ in ends], "x": [step + 0.5 for _, step in ends],
+        "marker": {"symbol": "x", "size": 10, "color": color,
+                   "line": {"width": 1, "color": "#fff"}},
+        "hovertext": [ids[row] for row, _ in ends],
+        "hovertemplate": "<b>%{hovertext}</b> ignored<extra></extra>",
+        "selected": STILL, "unselected": STILL,
+    }
 
 
 def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
@@ -151,7 +157,8 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
     longest = max((len(r.request_id) for r in requests), default=2)
     return {
         "height": height, "barmode": "overlay", "hovermode": "closest", "dragmode": "pan",
-        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": 34, "b": 24},
+        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": 34, "b": 24,
+                   "autoexpand": False},
         "showlegend": True,
         "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0,
                    "font": {"size": 12},
@@ -159,10 +166,12 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
         "uniformtext": {"mode": "hide", "minsize": 9},
         "xaxis": {"range": [0, max(steps, 1) + (trace.end.outcome is Outcome.ABORTED)],
                   "tickprefix": "step ", "showtickprefix": "first", "tickformat": ",d",
-                  "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
+                  "showgrid": True, "zeroline": False, "rangemode": "nonnegative",
+                  "automargin": False, "ticklabeloverflow": "allow"},
         "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,
                   "tickvals": list(shown), "fixedrange": True,
-                  "ticktext": [_short(requests[i].request_id) for i in shown],
+                  "automargin": False, "ticklabeloverflow": "allow",
+                  "ticktext": [escape(_short(requests[i].request_id)) for i in shown],
                   "tickfont": {"size": 11}},
     }
 

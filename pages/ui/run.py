@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.faults import ScenarioError
-from core.figures.gantt import gantt_alt
-from core.figures.theatre.view import View, marks_of, view_of
+from core.figures.theatre.view import View, chart_of, marks_of, view_of
 from core.presets import Preset
 from core.scenario import Scenario
 from core.schedulers import schedulers
@@ -40,7 +39,13 @@ def view(scenario: Scenario) -> View:
 def _unpictured(trace: Trace) -> View:
     """A long run, whose pictures are made of a window when they are wanted."""
     version = hashlib.sha256(trace.scenario.to_json().encode()).hexdigest()[:16]
-    return View(trace, go.Figure(), gantt_alt(trace), b"", version)
+    return View(trace, b"", version)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={View: lambda v: v.version})
+def chart(found: View) -> go.Figure:
+    """The Gantt chart of a run, or of a part of one."""
+    return chart_of(found)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={View: lambda v: v.version})

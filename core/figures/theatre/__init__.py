@@ -20,8 +20,9 @@ SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "detai
 PLACE_CHART = """<style>
 .st-key-stage{position:relative}
 .st-key-chart_box{position:absolute;top:var(--chart-top,46px);left:0;
- width:calc(58% - 8px)}
+ width:calc(58% - 8px);width:round(down,calc(58% - 8px),1px)}
 .st-key-stage.narrow .st-key-chart_box{width:100%}
+.st-key-chart_box :is(.xtick,.ytick,.legend) text{fill:currentColor!important}
 </style>"""
 """Lays the chart, in an element of class ``st-key-chart_box``, over the theatre's slot for it.
 Both stand in an element of class ``st-key-stage``."""

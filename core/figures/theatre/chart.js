@@ -64,7 +64,7 @@ class ChartOverlay {
   listen(plot) {
     if (plot.__theatre) return;
     plot.__theatre = true;
-    const row = (e) => { const data = e.points[0].customdata; return data ? +data[0] : -1; };
+    const row = (e) => e.points[0].y;
     const current = () => plot.__stage || this.stage;
     plot.__stage = this.stage;
     plot.on('plotly_afterplot', () => current().chart.place());

@@ -9,7 +9,7 @@ from html import escape
 from plotly.offline import get_plotlyjs
 
 from core.figures.theatre import PLACE_CHART, envelope, script
-from core.figures.theatre.view import View, marks_of
+from core.figures.theatre.view import View, chart_of, marks_of
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -41,7 +41,7 @@ window.schedulerTheatre.tell({marks});
 def standalone_html(view: View) -> bytes:
     """The run's theatre as a page of its own, some 5 MB with the chart library inside."""
     scenario = view.trace.scenario
-    chart = json.loads(view.chart.to_json())
+    chart = json.loads(chart_of(view).to_json())
     figure = {"data": chart["data"],
               "layout": {k: v for k, v in chart["layout"].items() if k != "template"}}
     run = base64.b64encode(envelope(view.packed, view.version, scenario.name)).decode()

@@ -1,4 +1,4 @@
-"""A run with its picture: the chart, and what the theatre is given."""
+"""A run with its picture: what the theatre is given, and the chart that lies over it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from core.figures.gantt import gantt_alt, plot_gantt
+from core.figures.gantt import plot_gantt
+from core.figures.parts import CLEAR
 from core.figures.theatre import marks
 from core.figures.theatre.pack import pack
+from core.figures.theme import BAND
 from core.trace import Trace
 
 
@@ -17,8 +19,6 @@ class View(NamedTuple):
     """A run and what is shown of it. Never changed."""
 
     trace: Trace
-    chart: go.Figure
-    chart_alt: str
     packed: bytes
     version: str
     """Differs whenever the run differs."""
@@ -30,11 +30,22 @@ def chart_height(trace: Trace) -> int:
 
 
 def view_of(trace: Trace, salt: str = "") -> View:
-    """Prepare the picture of a run; ``salt`` tells parts of one run apart."""
+    """Prepare the theatre of a run; ``salt`` tells parts of one run apart."""
     version = hashlib.sha256((trace.scenario.to_json() + salt).encode()).hexdigest()[:16]
-    height = chart_height(trace)
-    return View(trace, plot_gantt(trace, height=height), gantt_alt(trace),
-                pack(trace, {"chartHeight": height}), version)
+    return View(trace, pack(trace, {"chartHeight": chart_height(trace)}), version)
+
+
+def chart_of(view: View) -> go.Figure:
+    """The chart that lies over the theatre's slot for it; PLACE_CHART colours its text.
+
+    Made apart from the view, so that the browser can unpack the one while the other is made. It
+    has no template, and names its data: else Streamlit's component draws every chart twice.
+    """
+    figure = plot_gantt(view.trace, height=chart_height(view.trace))
+    figure.layout.template = None
+    return figure.update_layout(
+        paper_bgcolor=CLEAR, plot_bgcolor=CLEAR, xaxis_gridcolor=BAND, yaxis_gridcolor=BAND,
+        datarevision=view.version, font={"family": "Source Sans, system-ui, sans-serif", "size": 12})
 
 
 def marks_of(view: View, whole: Trace | None = None, first: int = 0) -> dict[str, Any]:
