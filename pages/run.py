@@ -5,11 +5,11 @@ import streamlit as st
 from core.figures.bands import plot_bands
 from core.figures.gantt import gantt_alt
 from core.figures.theatre import PLACE_CHART
-from core.figures.theatre.view import View, marks_of, view_of
+from core.figures.theatre.view import View, marks_within, view_of
 from core.window import window
 from pages.ui import run, show, state
 from pages.ui.frame import inside_frame
-from pages.ui.theatre import tell, theatre
+from pages.ui.theatre import marks, theatre
 
 inside_frame("run")
 
@@ -47,12 +47,13 @@ show.headline(preset, view.trace)
 show.front_end(view.trace.scenario)
 whole, first = None, 0
 if run.is_long(view.trace):
-    whole = view.trace
-    view, first = choose_window(view)
+    whole = view
+    view, first = choose_window(whole)
 
 with st.container(key="stage"):
     theatre(view.packed, version=view.version, key=preset.name)
     with st.container(key="chart_box"):
         st.plotly_chart(run.chart(view), key="gantt", on_select="ignore", theme=None,
                         alt=gantt_alt(view.trace), config=CHART)
-tell(run.marks(view) if whole is None else marks_of(view, whole, first))
+marks(view.version, lambda: run.marks(view) if whole is None
+      else marks_within(run.marks(whole), view, first))

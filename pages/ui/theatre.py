@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,17 @@ import streamlit as st
 
 from core.figures.theatre import envelope, script
 
-TELL = """export default function ({ data }) {
-  const tell = () => {
-    if (window.schedulerTheatre) window.schedulerTheatre.tell(data);
-    else setTimeout(tell, 15);
+MARKS = """// Asks for the marks when the run is on screen, and shows them when they have come.
+export default function ({ data, setStateValue }) {
+  let timer = 0;
+  const show = () => {
+    const theatre = window.schedulerTheatre;
+    if (theatre?.shown !== data.version) timer = setTimeout(show, 30);
+    else if (data.invariants) theatre.tell(data);
+    else timer = setTimeout(() => setStateValue('wanted', data.version), 150);
   };
-  tell();
+  show();
+  return () => clearTimeout(timer);
 }"""
 
 
@@ -28,7 +34,7 @@ def _components() -> tuple[Any, Any, Any]:
     mount = Path(__file__).with_name("theatre_mount.js").read_text("utf-8")
     stage = st.components.v2.component("scheduler_theatre", html="<div class='host'></div>",
                                        js=mount)
-    return code, stage, st.components.v2.component("scheduler_theatre_marks", js=TELL)
+    return code, stage, st.components.v2.component("scheduler_theatre_marks", js=MARKS)
 
 
 def theatre(run: bytes, *, version: str, key: str) -> None:
@@ -38,6 +44,13 @@ def theatre(run: bytes, *, version: str, key: str) -> None:
     code(key="theatre_code")
 
 
-def tell(marks: dict[str, Any]) -> None:
-    """Show the marks under the theatre; see ``marks_of``."""
-    _components()[2](data=marks, key="theatre_marks")
+@st.fragment
+def marks(version: str, make: Callable[[], dict[str, Any]]) -> None:
+    """Show what ``marks_of`` or ``marks_within`` gives under the theatre.
+
+    Only when the browser asks: they take as long as all the rest, and the picture comes first.
+    """
+    state = st.session_state.get("theatre_marks")
+    wanted = state is not None and state.get("wanted") == version
+    _components()[2](data=make() if wanted else {"version": version}, key="theatre_marks",
+                     on_wanted_change=lambda: None)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from core.invariants import Finding, Verdict, examine
+from core.invariants.reruns import RERUNS, beginning
 from core.phenomena import phenomena as core_phenomena
 from core.trace import Trace
 
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.EXEMPT: "!", Verdict.NOT_APPLICABLE: "–"}
+
+SERVED_AGAIN = 4_000
+"""So many requests, added up over the steps, are served again in a tenth of a second."""
 
 
 def phenomena(trace: Trace) -> list[dict[str, Any]]:
@@ -34,18 +38,27 @@ def within(kinds: list[dict[str, Any]], first: int, part: Trace) -> list[dict[st
 
 
 def invariants(trace: Trace) -> list[dict[str, object]]:
-    """Each invariant with its mark and what a click on it says."""
-    return [{"number": f.number, "name": f.name.replace("_", " "), "state": f.verdict.value,
-             "mark": SIGNS[f.verdict], "text": _text(f)} for f in examine(trace)]
+    """Each invariant with its mark and what a click on it says.
+
+    Two of them are seen only by running the scenario again; of a long run, its first steps.
+    """
+    part = beginning(trace, SERVED_AGAIN)
+    kept = " This run keeps it."
+    again = kept if part is trace else (
+        f" Its first {part.num_steps:,} steps were run again, and keep it.")
+    return [*(_mark(finding, kept) for finding in examine(trace)),
+            *(_mark(invariant.examine(part), again) for invariant in RERUNS)]
 
 
-def _text(finding: Finding) -> str:
+def _mark(finding: Finding, kept: str) -> dict[str, object]:
     where = "" if finding.step is None else f" in step {finding.step}"
     details = ", ".join(f"{k} {v}" for k, v in finding.detail.items())
-    return finding.meaning + {
-        Verdict.HELD: " This run keeps it.",
+    text = finding.meaning + {
+        Verdict.HELD: kept,
         Verdict.NOT_APPLICABLE: " Nothing in this run touches it.",
         Verdict.BROKEN: f" This run breaks it{where} ({details}): a bug, please report it.",
         Verdict.EXEMPT: f" This run does not keep it{where} ({details}), and the modelled "
                         f"algorithm is known for it: {finding.reason}.",
     }[finding.verdict]
+    return {"number": finding.number, "name": finding.name.replace("_", " "),
+            "state": finding.verdict.value, "mark": SIGNS[finding.verdict], "text": text}

@@ -1,8 +1,10 @@
 // The chart and the grid at the present step as one PNG: for slides.
 
-async function svgImage(svg, width, height) {
+// The page's own rule (PLACE_CHART) colours the text around the bars; it does not come along.
+async function svgImage(svg, width, height, color) {
   const copy = svg.cloneNode(true);
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  for (const text of copy.querySelectorAll(':is(.xtick,.ytick,.legend) text')) text.style.fill = color;
   const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: 'image/svg+xml' }));
   const image = new Image(width, height);
   image.src = url;
@@ -23,7 +25,7 @@ async function savePicture(stage) {
   c.fillStyle = colors.text; c.font = `600 14px ${colors.font}`; c.textBaseline = 'middle';
   c.fillText(`${stage.key} · ${run.h.file} · step ${run.t} of ${run.steps - 1}`, 2, head / 2);
   if (plot) {
-    for (const svg of plot.querySelectorAll('.main-svg')) c.drawImage(await svgImage(svg, chart.width, chart.height), 0, head, chart.width, chart.height);
+    for (const svg of plot.querySelectorAll('.main-svg')) c.drawImage(await svgImage(svg, chart.width, chart.height, colors.text), 0, head, chart.width, chart.height);
     const x = plot._fullLayout.xaxis, y = plot._fullLayout.yaxis, at = x._offset + x.l2p(run.t + 0.5);
     c.fillStyle = colors.primary; c.fillRect(at - 1, head + y._offset, 2, y._length);
   }

@@ -26,9 +26,6 @@ body{{margin:14px 20px;background:var(--st-background-color);color:var(--st-text
 <div class="st-key-chart_box"><div id="chart" class="js-plotly-plot"></div></div></div>
 <script>{plotly}</script><script>{script}</script><script>
 const figure = {figure};
-const style = getComputedStyle(document.documentElement);
-Object.assign(figure.layout, {{paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
-  font: {{color: style.getPropertyValue('--st-text-color').trim()}}}});
 Plotly.newPlot('chart', figure.data, figure.layout, {{responsive: true, displaylogo: false}});
 const text = atob("{run}");
 window.schedulerTheatre(document.querySelector('.st-key-stage'),
@@ -41,9 +38,7 @@ window.schedulerTheatre.tell({marks});
 def standalone_html(view: View) -> bytes:
     """The run's theatre as a page of its own, some 5 MB with the chart library inside."""
     scenario = view.trace.scenario
-    chart = json.loads(chart_of(view).to_json())
-    figure = {"data": chart["data"],
-              "layout": {k: v for k, v in chart["layout"].items() if k != "template"}}
+    figure = json.loads(chart_of(view).to_json())
     run = base64.b64encode(envelope(view.packed, view.version, scenario.name)).decode()
     return PAGE.format(
         title=escape(f"{scenario.name}: {scenario.scheduler}"), place=PLACE_CHART,

@@ -45,18 +45,18 @@ def chart_of(view: View) -> go.Figure:
     figure.layout.template = None
     return figure.update_layout(
         paper_bgcolor=CLEAR, plot_bgcolor=CLEAR, xaxis_gridcolor=BAND, yaxis_gridcolor=BAND,
-        datarevision=view.version, font={"family": "Source Sans, system-ui, sans-serif", "size": 12})
+        datarevision=view.version,
+        font={"family": "Source Sans, system-ui, sans-serif", "size": 12})
 
 
-def marks_of(view: View, whole: Trace | None = None, first: int = 0) -> dict[str, Any]:
-    """What a run shows and keeps, for the marks under the theatre. Takes as long as the rest.
+def marks_of(view: View) -> dict[str, Any]:
+    """What a run shows and keeps, for the marks under the theatre. Takes as long as the rest."""
+    return {"version": view.version, "invariants": marks.invariants(view.trace),
+            "phenomena": marks.phenomena(view.trace)}
 
-    Args:
-        whole: The run of which the view shows a window; it is the whole that is examined.
-        first: The window's first step. Phenomena outside of the window are left out.
-    """
-    trace = whole or view.trace
-    found = marks.phenomena(trace)
-    if whole is not None:
-        found = marks.within(found, first, view.trace)
-    return {"version": view.version, "invariants": marks.invariants(trace), "phenomena": found}
+
+def marks_within(whole: dict[str, Any], part: View, first: int) -> dict[str, Any]:
+    """The marks of a window that begins at step ``first``: of the whole run's phenomena those that
+    lie in it."""
+    return {**whole, "version": part.version,
+            "phenomena": marks.within(whole["phenomena"], first, part.trace)}
