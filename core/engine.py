@@ -82,13 +82,18 @@ class Engine:
         self.running = Queue("running", record)
         self.swapped = Queue("swapped", record)
         self.blocks = self.make_blocks()
-        self.budget = SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
+        self.budget = SchedulingBudget(*self.budgets(config))
 
     def make_blocks(self) -> BlockManager:
         """The memory of this engine."""
         config = self.config
         return BlockManager(config.block_size, StackPool(0, config.num_gpu_blocks),
                             StackPool(0, config.num_cpu_blocks), self.record)
+
+    @classmethod
+    def budgets(cls, config: EngineConfig) -> tuple[int, int]:
+        """Most tokens that one step may compute, and most requests that may run."""
+        return config.max_num_batched_tokens, config.max_num_seqs
 
     @classmethod
     def config_faults(cls, config: EngineConfig) -> list[Fault]:

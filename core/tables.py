@@ -6,6 +6,7 @@ from itertools import groupby
 
 import pandas as pd
 
+from core.schedulers import schedulers
 from core.trace import Span, State, Trace
 
 EVENT_COLUMNS = ["step", "order", "kind", "request_id", "queue", "num_tokens", "num_cached_tokens",
@@ -18,7 +19,6 @@ LEASE_COLUMNS = ["device", "block_id", "request_id", "position", "from_step", "t
 
 def steps_frame(trace: Trace) -> pd.DataFrame:
     """One row per step. Counts are those after the decisions, before anything is computed."""
-    config = trace.scenario.config
     rows = trace.step_rows
     frame = pd.DataFrame.from_records(rows, columns=list(rows[0]._fields) if rows else [
         "num_batched_tokens", "num_prefill_tokens", "num_scheduled", "num_running", "num_waiting",
@@ -30,8 +30,8 @@ def steps_frame(trace: Trace) -> pd.DataFrame:
     refusals = [None if row.refusal is None else trace.event_rows[row.refusal] for row in rows]
     causes = [None if event is None else event.cause for event in refusals]
     frame = frame.drop(columns="refusal")
-    frame["token_budget"] = config.max_num_batched_tokens
-    frame["seq_budget"] = config.max_num_seqs
+    scheduler = schedulers()[trace.scenario.scheduler]
+    frame["token_budget"], frame["seq_budget"] = scheduler.budgets(trace.scenario.config)
     frame["refused_id"] = [None if e is None else trace.request_id(e.request) for e in refusals]
     frame["refused_limit"] = [None if c is None else c.limit.value for c in causes]
     frame["refused_needed"] = _counts(None if c is None else c.needed for c in causes)

@@ -82,9 +82,10 @@ def plot_gantt(trace: Trace, *, height: int = 340, steps: int | None = None) -> 
     if (ending := gantt_ending(trace)) is not None:
         step, text = ending
         figure.add_vline(step, line_color=ALARM, line_width=3, line_dash="dot",
-                         annotation_text=f"<b>{text}</b>", annotation_position="bottom left"
-                         if step > trace.num_steps / 2 else "bottom right",
-                         annotation_font_color="#ffffff", annotation_bgcolor=ALARM)
+                         annotation_text=f"<b>{text}</b>", annotation_position="top left"
+                         if step > trace.num_steps / 2 else "top right",
+                         annotation_yanchor="bottom", annotation_font_color="#ffffff",
+                         annotation_bgcolor=ALARM)
     return figure
 
 
@@ -154,10 +155,11 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
     count = len(requests)
     every = max(1, -(-count * 13 // max(height - 70, 1)))
     shown = range(0, count, every)
+    top = 34 if gantt_ending(trace) is None else 46  # with its label between legend and bars
     longest = max((len(r.request_id) for r in requests), default=2)
     return {
         "height": height, "barmode": "overlay", "hovermode": "closest", "dragmode": "pan",
-        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": 34, "b": 24,
+        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": top, "b": 24,
                    "autoexpand": False},
         "showlegend": True,
         "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0,

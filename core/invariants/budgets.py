@@ -10,11 +10,10 @@ from core.trace import Kind, Limit, Trace
 def tokens(trace: Trace) -> Answer:
     """No step computes more tokens than the token budget has. What the scheduler charged is
     another matter: this counts what goes through the model."""
-    budget = _knob(trace, Limit.TOKEN_BUDGET)
-    own = _knob(trace, Limit.SCHEDULED_TOKENS)
-    if budget is None or not trace.num_steps:
+    scheduler = schedulers()[trace.scenario.scheduler]
+    if Limit.TOKEN_BUDGET not in scheduler.knobs or not trace.num_steps:
         return Nothing.TO_CHECK
-    budget = budget if own is None else min(budget, own)
+    budget, _ = scheduler.budgets(trace.scenario.config)
     prefilled: dict[int, set[int | None]] = {}
     for event in trace.event_rows:
         if event.kind is Kind.PREFILLED:
@@ -31,20 +30,13 @@ def tokens(trace: Trace) -> Answer:
 
 def running(trace: Trace) -> Answer:
     """No more requests run at once than the sequence budget has seats."""
-    budget = _knob(trace, Limit.ACTIVE_SEQS) or _knob(trace, Limit.SEQ_BUDGET)
-    if budget is None or not trace.num_steps:
+    scheduler = schedulers()[trace.scenario.scheduler]
+    if Limit.SEQ_BUDGET not in scheduler.knobs or not trace.num_steps:
         return Nothing.TO_CHECK
+    _, budget = scheduler.budgets(trace.scenario.config)
     for step, row in enumerate(trace.step_rows):
         most = max(row.num_running, row.num_scheduled)
         if most > budget:
             return Breach(step, {"num_running": most, "seq_budget": budget})
     return None
 
-
-def _knob(trace: Trace, limit: Limit) -> int | None:
-    """The value of a knob; None if the scheduler does not read it or it is not set."""
-    scenario = trace.scenario
-    if limit.value not in schedulers()[scenario.scheduler].knobs:
-        return None
-    value: int | None = getattr(scenario.config, limit.value)
-    return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_right
 from itertools import groupby
 
@@ -61,9 +60,7 @@ class _Room:
         self._rows = evidence.trace.step_rows
         self._block_size = config.block_size
         self._reserve = int((knob("watermark") or 0) * config.num_gpu_blocks)
-        self._token_budget = min(config.max_num_batched_tokens,
-                                 knob("max_num_scheduled_tokens") or sys.maxsize)
-        self._seats = knob("max_num_active_seqs") or config.max_num_seqs
+        self._token_budget, self._seats = evidence.engine.budgets(config)
         self._chunked = bool(knob("enable_chunked_prefill"))
 
     def for_another(self, refusal: Event) -> int:

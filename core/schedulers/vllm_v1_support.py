@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from core.blocks import BlockManager, StackPool, blocks_for
-from core.engine import Engine, SchedulingBudget
+from core.engine import Engine
 from core.faults import Fault
 from core.prefix_v1 import PrefixBlocks
 from core.recorder import Recorder
@@ -48,14 +48,10 @@ class V1Engine(Engine):
         self.chunk_cap = sys.maxsize
         """Most tokens for one request in this step."""
 
-        own_tokens, own_seats = config.max_num_scheduled_tokens, config.max_num_active_seqs
-        tokens, self.no_token = config.max_num_batched_tokens, Cause(Limit.TOKEN_BUDGET, 1, 0)
-        if own_tokens is not None and own_tokens < tokens:
-            tokens, self.no_token = own_tokens, Cause(Limit.SCHEDULED_TOKENS, 1, 0)
-        seats, self.no_seat = config.max_num_seqs, Cause(Limit.SEQ_BUDGET, 1, 0)
-        if own_seats is not None:
-            seats, self.no_seat = own_seats, Cause(Limit.ACTIVE_SEQS, 1, 0)
-        self.budget = SchedulingBudget(tokens, seats)
+        less_tokens = self.budget.token_budget < config.max_num_batched_tokens
+        self.no_token = Cause(Limit.SCHEDULED_TOKENS if less_tokens else Limit.TOKEN_BUDGET, 1, 0)
+        own_seats = config.max_num_active_seqs is not None
+        self.no_seat = Cause(Limit.ACTIVE_SEQS if own_seats else Limit.SEQ_BUDGET, 1, 0)
 
     def make_blocks(self) -> BlockManager:
         """Block 0 is the null block and never handed out; there is no swap space (8)."""
@@ -64,6 +60,14 @@ class V1Engine(Engine):
             return PrefixBlocks(config.block_size, config.num_gpu_blocks, self.record)
         return BlockManager(config.block_size, StackPool(1, config.num_gpu_blocks),
                             StackPool(0, 0), self.record)
+
+    @classmethod
+    def budgets(cls, config: EngineConfig) -> tuple[int, int]:
+        """Two knobs of V1's own come in front of those that all engines have."""
+        tokens, own_tokens = config.max_num_batched_tokens, config.max_num_scheduled_tokens
+        seats, own_seats = config.max_num_seqs, config.max_num_active_seqs
+        return (tokens if own_tokens is None else min(tokens, own_tokens),
+                seats if own_seats is None else own_seats)
 
     @classmethod
     def config_faults(cls, config: EngineConfig) -> list[Fault]:

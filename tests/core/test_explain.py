@@ -65,6 +65,13 @@ def test_runs_that_are_walked_show_every_kind_of_decision() -> None:
     assert shown == set(Kind)
 
 
+def test_every_kind_that_can_come_in_numbers_has_a_sentence_for_many() -> None:
+    """Arrivals have their own; a whole queue is held, and an engine dies, once in a step."""
+    many = {key.removeprefix("many.") for key in templates() if key.startswith("many.")}
+    assert many == {kind.value for kind in Kind} - {"arrived", "held", "aborted"}
+    assert all("{names}" in templates()[f"many.{kind}"] for kind in many)
+
+
 def rare_runs() -> list[Trace]:
     """What no recording, case or preset shows."""
     two = make_requests(2, prompt_len=1, output_len=9)

@@ -50,6 +50,12 @@ def test_steps_hold_the_first_refusal_and_the_budgets(trace: Trace) -> None:
     assert set(rows(trace.steps, "token_budget", "seq_budget")) == {(64, 8)}
 
 
+def test_steps_hold_the_budgets_of_v1s_own_knobs() -> None:
+    trace = run(make_requests(2), scheduler="vllm_v1", max_num_scheduled_tokens=7,
+                max_num_active_seqs=3)
+    assert set(rows(trace.steps, "token_budget", "seq_budget")) == {(7, 3)}
+
+
 def test_steps_last_a_second_each_with_the_clock_in_steps(trace: Trace) -> None:
     assert rows(trace.steps, "start_s", "duration_s") == [(float(n), 1.0) for n in range(7)]
 

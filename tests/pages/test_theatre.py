@@ -50,6 +50,57 @@ def test_theatre_budget_that_said_no_is_marked(page: Any, address: str) -> None:
     assert "3 of 3" in page.locator("[data-budget=seqs]").inner_text()
 
 
+def test_theatre_budget_of_v1s_own_knob_is_the_one_that_is_shown(page: Any, address: str) -> None:
+    page.goto(f"{address}/?preset=41_v1_head_of_line&max_num_active_seqs=3")
+    wait_for_run(page)
+    page.locator(".scrub input").fill("40")
+    assert page.locator("[data-budget=seqs] .value").inner_text() == "3 of 3 · said no"
+
+
+@pytest.mark.parametrize(("preset", "step", "folded"), [
+    ("46_v1_saturation", 165, "r13, r14, r15 are let in."),
+    ("80_seconds_rtx_4090", 167, "r13, r14, r15, r16, r17, r18, r19, r20, r21, r22 are let in."),
+    ("10_slip_everybody_out", 49, "r0, r1, r2, r3 are swapped out.")])
+def test_theatre_step_with_more_sentences_than_fit_is_folded(
+        page: Any, address: str, preset: str, step: int, folded: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, address, preset, step)
+    why = page.locator(".why")
+    assert why.evaluate("(e) => e.scrollHeight <= e.clientHeight")
+    group = why.locator("details", has_text=folded)
+    assert not group.locator("li").first.is_visible()
+    group.locator("summary").click(position={"x": 3, "y": 8})
+    sentence = group.locator("li", has_text=folded.split(",")[0] + " ")
+    assert sentence.is_visible() and sentence.get_attribute("data-line")
+
+
+def test_theatre_no_step_of_a_pressured_run_needs_scrolling(page: Any, address: str) -> None:
+    """40 requests, 392 steps, on a projector."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, address, "02_swap_under_pressure", 0)
+    assert page.evaluate("""() => {
+      const { stage } = window.schedulerTheatre, pane = stage.root.querySelector('.why');
+      let most = 0;
+      for (let t = 0; t < stage.run.steps; t++) {
+        stage.goTo(t);
+        most = Math.max(most, pane.scrollHeight - pane.clientHeight);
+      }
+      return [stage.run.steps, most];
+    }""") == [392, 0]
+
+
+def test_theatre_arrow_keys_walk_through_the_requests(page: Any, address: str) -> None:
+    show(page, address, "21_v0_swap", 10)
+    stage = page.locator(".stage")
+    for key, request in [("ArrowDown", "r0"), ("ArrowDown", "r1"), ("ArrowUp", "r0"),
+                         ("ArrowUp", "r3")]:
+        stage.press(key)
+        assert page.locator(".life").inner_text().startswith(request)
+        assert page.locator(".chip.focus .name").inner_text() == request
+    stage.press("Escape")
+    assert page.locator(".chip.focus").count() == 0
+
+
 def test_theatre_sentence_and_line_of_code_point_at_each_other(page: Any, address: str) -> None:
     show(page, address, "20_v0_recompute_by_default", 22)
     sentence = page.locator(".why li", has_text="r2 loses its blocks")
@@ -80,8 +131,12 @@ def test_theatre_phenomenon_clicked_jumps_and_explains(page: Any, address: str) 
     page.locator(".phenomenon", has_text="Decode stall").click()
     assert page.locator(".scrub input").input_value() == "5"
     assert "Step 5" in page.locator(".note").inner_text()
-    page.locator(".invariants button").first.click()
+    marks = page.locator(".invariants button")
+    assert marks.count() == 9 and set(marks.all_inner_texts()) == {"✓"}
+    marks.first.click()
     assert "1. blocks conserved" in page.locator(".note").inner_text()
+    marks.last.click()
+    assert "9. deterministic csv: The same scenario" in page.locator(".note").inner_text()
 
 
 def test_theatre_jump_buttons_go_from_preemption_to_preemption(page: Any, address: str) -> None:

@@ -13,8 +13,8 @@ import struct
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "details", "picture",
-           "main")
+SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "why", "details",
+           "picture", "main")
 """In the order in which they are joined to one script."""
 
 PLACE_CHART = """<style>
@@ -22,6 +22,7 @@ PLACE_CHART = """<style>
 .st-key-chart_box{position:absolute;top:var(--chart-top,46px);left:0;
  width:calc(58% - 8px);width:round(down,calc(58% - 8px),1px)}
 .st-key-stage.narrow .st-key-chart_box{width:100%}
+.st-key-chart_box .main-svg:has(.hoverlayer){z-index:6}
 .st-key-chart_box :is(.xtick,.ytick,.legend) text{fill:currentColor!important}
 </style>"""
 """Lays the chart, in an element of class ``st-key-chart_box``, over the theatre's slot for it.

@@ -71,6 +71,11 @@ class Stage {
     if (this.selected >= 0) this.open('life');
     this.draw(false);
   }
+  // The request of the next row of the chart, round and round.
+  selectNext(direction) {
+    const { n } = this.run, from = this.selected < 0 && direction < 0 ? n : this.selected;
+    if (n) this.select((from + direction + n) % n);
+  }
   goTo(step, playing = false) {
     const t = Math.max(0, Math.min(this.run.steps - 1, Math.floor(step) || 0));
     if (t === this.run.t) return;

@@ -67,6 +67,7 @@ def _header(trace: Trace) -> dict[str, Any]:
     scenario, config = trace.scenario, trace.scenario.config
     scheduler = schedulers()[scenario.scheduler]
     source = source_file(scheduler)
+    token_budget, seq_budget = scheduler.budgets(config)
     return {
         "steps": num_shown_steps(trace),
         "computedSteps": trace.num_steps,
@@ -85,8 +86,8 @@ def _header(trace: Trace) -> dict[str, Any]:
         "cpuBlocks": config.num_cpu_blocks if "num_cpu_blocks" in scheduler.knobs else 0,
         "nullBlock": scheduler.has_null_block,
         "blockSize": config.block_size,
-        "tokenBudget": config.max_num_batched_tokens,
-        "seqBudget": config.max_num_seqs,
+        "tokenBudget": token_budget,
+        "seqBudget": seq_budget,
         "reserve": int(config.watermark * config.num_gpu_blocks),
         "interval": config.prefill_schedule_interval,
         "outcome": trace.end.outcome.value,
@@ -184,7 +185,7 @@ def _rows(trace: Trace) -> Columns:
         config = trace.scenario.config
         rows = [StepRow(0, 0, 0, 0, 0, 0, config.num_gpu_blocks, config.num_cpu_blocks, 0, None)]
     if len(rows) < num_shown_steps(trace):  # the step that died: nothing was computed in it
-        rows.append(rows[-1]._replace(num_batched_tokens=0, num_prefill_tokens=0))
+        rows.append(rows[-1]._replace(num_batched_tokens=0, num_prefill_tokens=0, num_waiting=0))
     return {
         "tokens": _column([r.num_batched_tokens for r in rows]),
         "prefillTokens": _column([r.num_prefill_tokens for r in rows]),

@@ -98,8 +98,8 @@ class Lanes {
 
 // Some requests by name, the others by number.
 function names(run, requests, most = 10) {
-  const shown = requests.slice(0, most).map((r) => requestHtml(run, r));
-  if (requests.length > most) shown.push(fill(run.h.words.more, { count: requests.length - most }));
+  const some = requests.length > most + 1 ? requests.slice(0, most) : requests, shown = some.map((r) => requestHtml(run, r));
+  if (some !== requests) shown.push(fill(run.h.words.more, { count: requests.length - most }));
   return shown.join(', ');
 }
 
@@ -113,14 +113,15 @@ class Budgets {
   show() {
     const { run } = this.stage, { h, c, t } = run;
     const refusing = new Set([...atStep(run).events].filter((i) => ['refused', 'preempted', 'swapped_out', 'aborted'].includes(run.kind(i))).map((i) => run.limit(i)));
+    const no = (...limits) => limits.some((limit) => refusing.has(limit));
     const others = c.tokens[t] - Math.min(c.prefillTokens[t], c.tokens[t]);
-    this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, refusing.has('max_num_batched_tokens'));
-    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, refusing.has('max_num_seqs'));
+    this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, no('max_num_batched_tokens', 'max_num_scheduled_tokens'));
+    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, no('max_num_seqs', 'max_num_active_seqs'));
     const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = run.gpu.numHeld();
-    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, refusing.has('num_gpu_blocks') || refusing.has('spare_block') || refusing.has('watermark') || refusing.has('scheduler_reserve_full_isl'), h.reserve);
+    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, no('num_gpu_blocks', 'spare_block', 'watermark', 'scheduler_reserve_full_isl'), h.reserve);
     const swapped = run.cpu.numHeld();
     this.bars.cpu.style.display = h.cpuBlocks ? '' : 'none';
-    this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, refusing.has('num_cpu_blocks'));
+    this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, no('num_cpu_blocks'));
   }
   bar(name, parts, total, text, refused, reserve = 0) {
     const el = this.bars[name], scale = Math.max(1, total, parts.reduce((sum, p) => sum + p[0], 0));
@@ -128,55 +129,5 @@ class Budgets {
     el.querySelector('.value').textContent = text + (refused ? ' · said no' : '');
     el.querySelector('.track').innerHTML = parts.map(([value, look]) => `<i class="${look}" style="width:${100 * value / scale}%"></i>`).join('')
       + (reserve ? `<u style="width:${100 * reserve / scale}%" title="${reserve} blocks must stay free (watermark)"></u>` : '');
-  }
-}
-
-class Why {
-  constructor(root, stage) {
-    this.stage = stage;
-    this.list = root.querySelector('.why ol');
-    this.list.onclick = (e) => {
-      const request = e.target.closest('.req'), item = e.target.closest('li');
-      if (request) stage.select(+request.dataset.request);
-      else if (item?.dataset.line) stage.showCode(+item.dataset.line);
-    };
-    this.list.onpointerover = (e) => {
-      const request = e.target.closest('.req'), item = e.target.closest('li');
-      stage.setHover(request ? +request.dataset.request : -1);
-      stage.code.point(item?.dataset.line ? +item.dataset.line : null);
-    };
-    this.list.onpointerleave = () => { stage.setHover(-1); stage.code.point(null); };
-  }
-  show() {
-    const { run } = this.stage, { c } = run, rows = [];
-    const line = (event) => (c.eventLine[event] === NONE ? '' : c.eventLine[event]);
-    const { events } = atStep(run), of = (kind) => events.filter((i) => run.kind(i) === kind);
-    const arrived = of('arrived');
-    if (arrived.length > 1) rows.push(['arrived', fill(run.h.words.arrive, { names: names(run, arrived.map((i) => c.eventRequest[i])) }), '']);
-    const prefills = new Map(of('prefilled').map((i) => [c.eventRequest[i], i])), told = new Set();
-    for (const event of events) {
-      const kind = run.kind(event), prefill = prefills.get(c.eventRequest[event]);
-      if (kind === 'finished' || told.has(event) || (kind === 'arrived' && arrived.length > 1)) continue;
-      let text = sentence(run, event);
-      if (kind === 'admitted' && prefill !== undefined) { told.add(prefill); text += ' ' + sentence(run, prefill, true); }
-      rows.push([kind, text, line(event)]);
-    }
-    const decoded = decodedSentence(run);
-    if (decoded) rows.push(['decoded', decoded, run.h.decodeLine ?? '']);
-    for (const event of atStep(run).events) if (run.kind(event) === 'finished') rows.push(['finished', sentence(run, event), '']);
-    for (const text of this.behind()) rows.push(['behind', text, '']);
-    if (!rows.length) rows.push(['none', run.h.words.nothing, '']);
-    if (run.t === run.steps - 1 && !['finished', 'aborted'].includes(run.h.outcome)) rows.push(['aborted', escapeHtml(run.h.ending), '']);
-    this.list.innerHTML = rows.map(([kind, text, at]) => `<li class="${kind}" ${at ? `data-line="${at}"` : ''}>${text}${at ? `<small>line ${at}</small>` : ''}</li>`).join('');
-  }
-  // Those who stand behind a refused head, in one sentence for each queue.
-  behind() {
-    const { run } = this.stage, texts = [];
-    for (const [queue, event] of atStep(run).refused) {
-      if (queue === null) continue;
-      const after = run.queues.get(queue).filter((r) => verdict(run, r, queue).kind === 'behind');
-      if (after.length) texts.push(fill(run.h.words.behind, { names: names(run, after), head: requestHtml(run, run.c.eventRequest[event]) }));
-    }
-    return texts;
   }
 }

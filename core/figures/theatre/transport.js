@@ -5,6 +5,9 @@ const MARKS = {
   ended: ['finished', 'ignored', 'aborted'],
 };
 
+// Keys that walk through the requests; where the theatre has no focus they scroll the page.
+const VERTICAL = { ArrowDown: 1, ArrowUp: -1 };
+
 class Transport {
   constructor(root, stage) {
     this.root = root;
@@ -20,7 +23,7 @@ class Transport {
     this.range.oninput = () => { this.position = +this.range.value; stage.goTo(+this.range.value); };
     this.rate.onchange = () => { this.speed = +this.rate.value; };
     root.onkeydown = (e) => this.key(e);
-    this.onPage = (e) => { if (e.target === document.body) this.key(e); };
+    this.onPage = (e) => { if (e.target === document.body && !VERTICAL[e.key]) this.key(e); };
     document.addEventListener('keydown', this.onPage);
   }
   load() {
@@ -73,6 +76,7 @@ class Transport {
     else if (e.key === 'End') { stage.play(false); stage.goTo(stage.run.steps - 1); }
     else if (e.key === 'n') this.jumpBy(1);
     else if (e.key === 'p') this.jumpBy(-1);
+    else if (VERTICAL[e.key]) stage.selectNext(VERTICAL[e.key]);
     else if (e.key === 'Escape') stage.select(-1);
     else return;
     e.preventDefault();

@@ -14,6 +14,8 @@ from core.figures.theatre.pack import pack
 from core.figures.theme import BAND
 from core.trace import Trace
 
+FONT = {"family": "Source Sans, system-ui, sans-serif", "size": 12}
+
 
 class View(NamedTuple):
     """A run and what is shown of it. Never changed."""
@@ -46,7 +48,7 @@ def chart_of(view: View) -> go.Figure:
     return figure.update_layout(
         paper_bgcolor=CLEAR, plot_bgcolor=CLEAR, xaxis_gridcolor=BAND, yaxis_gridcolor=BAND,
         datarevision=view.version,
-        font={"family": "Source Sans, system-ui, sans-serif", "size": 12})
+        font=FONT, hoverlabel_font=FONT)
 
 
 def marks_of(view: View) -> dict[str, Any]:

@@ -6,8 +6,10 @@ import pytest
 
 from core import simulate
 from core.figures.gantt import gantt_alt, gantt_bars, gantt_ending, gantt_ends, plot_gantt
+from core.figures.theatre.view import chart_of, view_of
 from core.presets import load_presets
 from core.trace import Trace
+from tests.conftest import make_requests, run
 
 PRESETS = load_presets()
 
@@ -59,3 +61,34 @@ def test_plot_gantt_draws_a_bar_for_each_stay(preset: str) -> None:
     drawn = sum(len(each.x) for each in figure.data if each.type == "bar")
     assert drawn == sum(len(bars) for bars in gantt_bars(trace).values())
     assert f"{len(trace.request_rows)} requests" in gantt_alt(trace)
+
+
+def test_plot_gantt_hover_tells_the_steps_of_a_stay() -> None:
+    swapped = next(each for each in plot_gantt(trace_of("01_article_demo")).data
+                   if each.name == "swapped")
+    assert set(zip(swapped.hovertext, swapped.customdata, strict=True)) == {
+        ("1", "steps 7 to 10 (4)<br>0 tokens"), ("2", "step 6<br>0 tokens")}
+
+
+def test_plot_gantt_shows_an_id_that_looks_like_markup_as_it_is() -> None:
+    figure = plot_gantt(run(make_requests(1, request_id="<b>x</b>")))
+    assert figure.layout.yaxis.ticktext == ("&lt;b&gt;x&lt;/b&gt;",)
+    assert {text for bars in figure.data for text in bars.hovertext} == {"&lt;b&gt;x&lt;/b&gt;"}
+
+
+@pytest.mark.parametrize("preset", ["22_v0_engine_dies", "42_v1_hangs"])
+def test_plot_gantt_ending_is_named_above_the_bars(preset: str) -> None:
+    (label,) = plot_gantt(trace_of(preset)).layout.annotations
+    assert (label.yref, label.y, label.yanchor) == ("y domain", 1, "bottom")
+
+
+def test_chart_of_a_view_gives_no_reason_to_be_drawn_twice() -> None:
+    """Plotly draws again what it cannot see to be the same: a template, or an array that is not a
+    list, or data without a revision."""
+    view = view_of(trace_of("01_article_demo"))
+    chart = chart_of(view)
+    assert chart.layout.template.to_plotly_json() == {}
+    assert chart.layout.datarevision == view.version
+    drawn = chart.to_plotly_json()["data"]
+    assert {type(bars[name]) for bars in drawn
+            for name in ("x", "y", "base", "customdata", "hovertext")} <= {list, tuple}
