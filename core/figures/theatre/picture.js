@@ -1,16 +1,30 @@
 // The chart and the grid at the present step as one PNG: for slides.
 
-// The page's own rule (PLACE_CHART) colours the text around the bars; it does not come along.
-async function svgImage(svg, width, height, color) {
-  const copy = svg.cloneNode(true);
+// An image knows nothing of the page around it: its font, its rule for the text around the bars
+// (PLACE_CHART), and the hatches that lie in another of the chart's drawings.
+async function svgImage(svg, plot, width, height, colors, face) {
+  const copy = svg.cloneNode(true), style = document.createElement('style');
   copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  for (const text of copy.querySelectorAll(':is(.xtick,.ytick,.legend) text')) text.style.fill = color;
+  style.textContent = `${face} :is(.xtick,.ytick,.legend) text{fill:${colors.text}!important}`;
+  copy.prepend(style, ...[...plot.querySelectorAll('pattern')].map((pattern) => pattern.cloneNode(true)));
   const url = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: 'image/svg+xml' }));
   const image = new Image(width, height);
   image.src = url;
   await image.decode();
   URL.revokeObjectURL(url);
   return image;
+}
+
+// The page's upright font with its bytes inside; nothing if the page has loaded none of this name.
+async function fontFace(family) {
+  const rules = [...document.styleSheets].flatMap((sheet) => { try { return [...sheet.cssRules]; } catch { return []; } });
+  const rule = rules.find((r) => r instanceof CSSFontFaceRule && r.style.getPropertyValue('font-family').includes(family)
+    && r.style.getPropertyValue('font-style') !== 'italic');
+  const source = rule?.style.getPropertyValue('src').match(/url\("?([^")]+)"?\)/)?.[1];
+  if (!source) return '';
+  const blob = await (await fetch(new URL(source, rule.parentStyleSheet.href ?? document.baseURI))).blob();
+  const data = await new Promise((done) => { const reader = new FileReader(); reader.onload = () => done(reader.result); reader.readAsDataURL(blob); });
+  return rule.cssText.replace(/src:[^;]+;/, `src: url("${data}");`);
 }
 
 async function savePicture(stage) {
@@ -25,7 +39,8 @@ async function savePicture(stage) {
   c.fillStyle = colors.text; c.font = `600 14px ${colors.font}`; c.textBaseline = 'middle';
   c.fillText(`${stage.key} · ${run.h.file} · step ${run.t} of ${run.steps - 1}`, 2, head / 2);
   if (plot) {
-    for (const svg of plot.querySelectorAll('.main-svg')) c.drawImage(await svgImage(svg, chart.width, chart.height, colors.text), 0, head, chart.width, chart.height);
+    const face = await fontFace('Source Sans').catch(() => '');
+    for (const svg of plot.querySelectorAll('.main-svg')) c.drawImage(await svgImage(svg, plot, chart.width, chart.height, colors, face), 0, head, chart.width, chart.height);
     const x = plot._fullLayout.xaxis, y = plot._fullLayout.yaxis, at = x._offset + x.l2p(run.t + 0.5);
     c.fillStyle = colors.primary; c.fillRect(at - 1, head + y._offset, 2, y._length);
   }
