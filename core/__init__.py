@@ -6,8 +6,9 @@
 """
 
 from core.faults import Fault, ScenarioError
+from core.runnable import check
 from core.scenario import EngineConfig, Request, Scenario
-from core.simulator import check, simulate
+from core.simulator import simulate
 from core.trace import Trace
 
 __all__ = ["EngineConfig", "Fault", "Request", "Scenario", "ScenarioError", "Trace", "check",

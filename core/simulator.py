@@ -11,8 +11,8 @@ from collections.abc import Callable
 from core.arrivals import Arrivals, arrivals
 from core.clock import SecondsClock
 from core.engine import Engine, EngineDied
-from core.faults import Fault, ScenarioError
 from core.recorder import Recorder
+from core.runnable import check
 from core.scenario import Scenario
 from core.schedulers import schedulers
 from core.sequence import Sequence
@@ -21,21 +21,6 @@ from core.trace import End, Kind, Outcome, RequestRow, State, StepRow, Trace
 STUCK_AFTER = 50
 """Steps in a row that schedule nothing, with work left and no arrival to come, before a run is
 called stuck. The recordings of the real engines use the same number."""
-
-
-def check(scenario: Scenario) -> None:
-    """See that the scheduler exists and takes these knobs.
-
-    Raises:
-        ScenarioError: with everything that the scheduler refuses.
-    """
-    known = schedulers()
-    if scenario.scheduler not in known:
-        rule = f"must be one of {', '.join(known)}"
-        raise ScenarioError([Fault("scheduler", scenario.scheduler, rule)])
-    faults = known[scenario.scheduler].config_faults(scenario.config)
-    if faults:
-        raise ScenarioError(f._replace(field=f"config.{f.field}") for f in faults)
 
 
 Watch = Callable[[int, int], None]

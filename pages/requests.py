@@ -4,8 +4,8 @@ import streamlit as st
 
 from core.checked import json_data
 from core.faults import ScenarioError
+from core.runnable import runnable
 from core.scenario import Scenario
-from core.simulator import check
 from core.workloads import (
     Options,
     Workload,
@@ -89,8 +89,7 @@ def from_file() -> None:
 def whole_scenario(data: bytes) -> None:
     """A scenario, or a preset's, as it is."""
     found = json_data(data)
-    scenario = Scenario.parse(found.get("scenario", found) if isinstance(found, dict) else found)
-    check(scenario)
+    scenario = runnable(found.get("scenario", found) if isinstance(found, dict) else found)
     st.markdown(f"- {scenario.name}: {len(scenario.requests):,} requests for"
                 f" {scenario.scheduler}, with its knobs.")
     if st.button("Open this scenario", type="primary"):

@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.blocks", "core.blocks_v0", "core.contiguous", "core.prefix_v0", "core.prefix_v1"),
     ("core.engine",),
     ("core.schedulers",),
-    ("core.arrivals", "core.clock"),
+    ("core.arrivals", "core.clock", "core.runnable"),
     ("core.simulator",),
     ("core",),
     # what is made of its trace, and what scenarios are made of

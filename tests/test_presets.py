@@ -6,7 +6,7 @@ import pytest
 
 from core import simulate
 from core.presets import Preset, broken_claims, load_presets, queues_after
-from core.simulator import check
+from core.runnable import check
 
 PRESETS = load_presets()
 

@@ -22,6 +22,7 @@ from core.explain import end_sentence
 from core.export.csv import all_csv
 from core.faults import Fault, ScenarioError
 from core.presets import totals
+from core.runnable import runnable
 from core.scenario import Scenario
 from core.simulator import simulate
 from core.trace import Outcome, Trace
@@ -61,10 +62,12 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario:
         return _traced(arguments)
     if wrong := for_traces_only(arguments):
         raise ScenarioError(wrong)
-    scenario = Scenario.parse(data).with_knobs(**knobs_from(arguments.knobs))
+    knobs = knobs_from(arguments.knobs)
+    if isinstance(config := data.get("config", {}), dict):
+        data = {**data, "config": {**config, **knobs}}
     if arguments.scheduler:
-        scenario = scenario.model_copy(update={"scheduler": arguments.scheduler})
-    return scenario
+        data = {**data, "scheduler": arguments.scheduler}
+    return runnable(data)
 
 
 def _traced(arguments: argparse.Namespace) -> Scenario:

@@ -13,7 +13,9 @@ import re
 import zlib
 from typing import NamedTuple
 
+from core.checked import json_data
 from core.faults import Fault, ScenarioError
+from core.runnable import runnable
 from core.scenario import Scenario
 
 MAX_CHARS = 6_000
@@ -53,7 +55,7 @@ def from_permalink(text: str) -> Scenario:
     version, _, body = text.partition(".")
     if version != VERSION or not re.fullmatch(r"[A-Za-z0-9_-]+", body):
         raise _refusal(text, "must be a link that this program made; a part of it may be missing")
-    return Scenario.from_json(_unpacked(text, body))
+    return runnable(json_data(_unpacked(text, body)))
 
 
 def _unpacked(text: str, body: str) -> bytes:

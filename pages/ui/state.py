@@ -21,9 +21,9 @@ from core.cost.models import MODELS
 from core.export.permalink import from_permalink, to_permalink
 from core.faults import ScenarioError, faults_of
 from core.presets import FOLDER, Preset, load_presets
+from core.runnable import check
 from core.scenario import EngineConfig, Scenario
 from core.schedulers import schedulers
-from core.simulator import check
 
 PREFIX = "knob_"
 OWN = "own"

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from core import Scenario, simulate
 from core.invariants import INVARIANTS, Verdict, examine
-from core.invariants.reruns import RERUNS
+from core.invariants.reruns import RERUNS, beginning
 from core.schedulers import schedulers
+from core.trace import Outcome
 from tests.conftest import make_requests, make_scenario, run
 from tests.strategies import scenarios
 
@@ -124,3 +125,17 @@ def test_tables_made_in_processes_with_other_hash_seeds_are_the_same_bytes() -> 
     assert b"preempted" in one
     assert b"swapped_out" in one
     assert one == other
+
+
+def test_beginning_of_a_run_is_the_run_itself_if_it_serves_few() -> None:
+    trace = run(make_requests(2))
+    served = sum(row.num_scheduled for row in trace.step_rows)
+    assert beginning(trace, served) is trace
+
+
+def test_beginning_of_a_long_run_is_its_first_steps() -> None:
+    """Two requests are served in each of 4 steps: after 2 of them, 4 of the 8."""
+    trace = run(make_requests(2))
+    part = beginning(trace, 5)
+    assert (part.num_steps, part.end.outcome) == (2, Outcome.STEP_LIMIT)
+    assert part.step_rows == trace.step_rows[:2]

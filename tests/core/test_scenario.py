@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from core import EngineConfig, Request, Scenario, ScenarioError
+from core.runnable import runnable
 from tests.conftest import make_requests, make_scenario
 from tests.strategies import scenarios
 
@@ -212,3 +213,29 @@ def test_with_knobs_changes_only_the_knobs_and_checks_them() -> None:
     assert changed.with_knobs(num_gpu_blocks=scenario.config.num_gpu_blocks) == scenario
     with pytest.raises(ScenarioError, match=r"config\.num_gpu_blocks = 0"):
         scenario.with_knobs(num_gpu_blocks=0)
+
+
+def test_runnable_tells_faults_of_the_input_and_of_the_scheduler_at_once() -> None:
+    data = {"scheduler": "vllm_v0", "config": {"max_num_batched_tokens": 100, "max_model_len": 200,
+                                               "max_num_seqs": 4},
+            "requests": [{"request_id": "1", "arrival_step": 0, "prompt_len": 0,
+                          "output_len": 1}]}
+    with pytest.raises(ScenarioError) as caught:
+        runnable(data)
+    assert [fault.field for fault in caught.value.faults] == [
+        "requests.0.prompt_len", "config.max_num_batched_tokens"]
+
+
+def test_runnable_tells_an_unknown_scheduler_with_the_other_faults() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        runnable({"scheduler": "none", "requests": 5})
+    assert [fault.field for fault in caught.value.faults] == ["requests", "scheduler"]
+
+
+@pytest.mark.parametrize("data", [None, 5, [], {"scheduler": 7}, {"config": {"block_size": 0}},
+                                  {"config": 3}])
+def test_runnable_of_what_is_no_scenario_tells_each_fault_once(data: object) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        runnable(data)
+    fields = [fault.field for fault in caught.value.faults]
+    assert len(fields) == len(set(fields))

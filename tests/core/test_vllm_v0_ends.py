@@ -14,10 +14,10 @@ import pytest
 from core import ScenarioError
 from core.engine import EngineDied
 from core.recorder import Recorder
+from core.runnable import check
 from core.scenario import Request
 from core.schedulers import schedulers
 from core.sequence import Sequence
-from core.simulator import check
 from core.trace import Cause, End, Kind, Limit, Outcome, State
 from tests.conftest import (
     column,

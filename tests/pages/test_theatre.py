@@ -139,6 +139,19 @@ def test_theatre_phenomenon_clicked_jumps_and_explains(page: Any, address: str) 
     assert "9. deterministic csv: The same scenario" in page.locator(".note").inner_text()
 
 
+def test_theatre_marks_of_a_changed_run_are_its_own(page: Any, address: str) -> None:
+    """With one seat nobody is thrown out any more."""
+    show(page, address, "02_swap_under_pressure", 0)
+    page.locator(".phenomenon", has_text="Thrashing").wait_for()
+    before = wait_for_run(page)
+    page.get_by_role("slider", name="Sequence budget").press("Home")
+    version = wait_for_run(page, before)
+    page.locator(".invariants button").last.wait_for()
+    assert page.evaluate("window.schedulerTheatre.marks.version") == version
+    assert page.locator(".phenomenon", has_text="Thrashing").count() == 0
+    assert page.locator(".invariants button").count() == 9
+
+
 def test_theatre_jump_buttons_go_from_preemption_to_preemption(page: Any, address: str) -> None:
     show(page, address, "20_v0_recompute_by_default", 0)
     page.locator("[data-do=jump]").select_option("preempted")
