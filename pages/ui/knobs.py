@@ -95,6 +95,10 @@ MAIN = ("max_num_batched_tokens", "max_num_seqs", "num_gpu_blocks", "num_cpu_blo
         "preemption_mode")
 """Always in view, if the scheduler has them; the others are under "More"."""
 
+NOT_VLLMS = {"batch_group_size", "compress_swapped", "compression_ratio",
+             "compression_min_blocks", "bypass_config_checks"}
+"""The article's own knobs, and one of ours; all others have vLLM's names."""
+
 NAMES = {
     "auto": "auto", "swap": "swap", "recompute": "recompute", "fcfs": "first come",
     "priority": "priority", "length": "shortest prompt",
@@ -104,7 +108,8 @@ NAMES = {
 def show(name: str, key: str) -> None:
     """Draw the control of a knob; its value lives in the session under ``key``."""
     knob = KNOBS[name]
-    text = f"{knob.text} vLLM's name: `{name}`."
+    whose = "Its name in links and files" if name in NOT_VLLMS else "vLLM's name"
+    text = f"{knob.text} {whose}: `{name}`."
     current = st.session_state[key]
     if knob.values is None:
         st.toggle(knob.label, key=key, help=text)

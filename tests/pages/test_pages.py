@@ -10,10 +10,11 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
+from core.export.vllm_flags import FLAGS
 from core.presets import load_presets
 from core.schedulers import schedulers
 from pages.ui import sidebar
-from pages.ui.knobs import KNOBS
+from pages.ui.knobs import KNOBS, NOT_VLLMS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
@@ -137,3 +138,9 @@ def test_page_choice_survives_other_pages() -> None:
     app.switch_page("pages/tables.py").run()
     app.switch_page("pages/run.py").run()
     assert app.session_state["knob_num_gpu_blocks"] == 12
+
+
+def test_knob_is_vllms_or_known_as_our_own() -> None:
+    vllms = {name for flags in FLAGS.values() for name in flags} | {"num_cpu_blocks"}
+    assert set(KNOBS) - NOT_VLLMS == vllms
+    assert vllms & NOT_VLLMS == set()
