@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,19 @@ def test_theatre_queues_stand_as_the_scheduler_left_them(page: Any, address: str
     page.locator(".stage").press("ArrowLeft")
     page.wait_for_timeout(350)
     assert (chips(page, "running"), chips(page, "swapped")) == (["1", "2"], [])
+
+
+def test_theatre_chip_tells_its_tokens_where_there_is_room(page: Any, address: str) -> None:
+    """On a projector the 40 requests have low chips, which tell them when they are pointed at."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, address, "21_v0_swap", 12)
+    chip = page.locator(".chip", has=page.get_by_text("r3", exact=True))
+    assert chip.locator(".count").inner_text() == "5/30"
+    assert chip.get_attribute("title").startswith("r3: 5 of 30 tokens made.")
+    show(page, address, "02_swap_under_pressure", 166)
+    chip = page.locator(".chip", has=page.get_by_text("r12", exact=True))
+    assert not chip.locator(".count").is_visible()
+    assert re.match(r"r12: \d+ of \d+ tokens made\.", chip.get_attribute("title"))
 
 
 def test_theatre_budget_that_said_no_is_marked(page: Any, address: str) -> None:

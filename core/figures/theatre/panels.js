@@ -1,7 +1,7 @@
 // What the step did: the queues as lanes of chips, the budgets as bars, the decisions as sentences.
 
 const LANES = ['waiting', 'running', 'swapped'];
-const CHIP = { left: 78, width: 60, height: 25, gap: 3 };
+const CHIP = { left: 78, width: 60, low: 25, tall: 36, gap: 3 };
 
 class Lanes {
   constructor(root, stage) {
@@ -18,14 +18,19 @@ class Lanes {
     this.chips.clear();
     this.place();
   }
-  // As many rows as the fullest moment of the run needs, at most two (one for the swapped).
+  // As many rows as the fullest moment of the run needs, at most two (one for the swapped). Tall
+  // chips, if there is room for them above the budgets, tell their tokens in numbers.
   place() {
     const { run } = this.stage, perRow = this.perRow(), rows = (lane) => Math.ceil(Math.max(1, run.longest[lane]) / perRow);
     this.rows = { waiting: Math.min(2, rows('waiting')), running: Math.min(2, rows('running')), swapped: run.cpu.size ? 1 : 0 };
+    const room = this.root.querySelector('.left').clientHeight - 110, { waiting, running, swapped } = this.rows;
+    const tall = (waiting + running + swapped) * (CHIP.tall + CHIP.gap) + 9 <= room;
+    this.chipHeight = tall ? CHIP.tall : CHIP.low;
+    this.layer.classList.toggle('tall', tall);
     let top = 0;
     this.tops = {};
     for (const lane of LANES) {
-      const head = this.layer.querySelector(`[data-lane=${lane}]`), height = this.rows[lane] * (CHIP.height + CHIP.gap);
+      const head = this.layer.querySelector(`[data-lane=${lane}]`), height = this.rows[lane] * (this.chipHeight + CHIP.gap);
       this.tops[lane] = top;
       head.style.display = height ? '' : 'none';
       head.classList.toggle('low', this.rows[lane] < 2);
@@ -51,7 +56,7 @@ class Lanes {
       for (let k = 0; k < shown; k++) {
         seen.add(queue[k]);
         const x = CHIP.left + (k % perRow) * (CHIP.width + CHIP.gap);
-        this.chip(queue[k], lane, x, this.tops[lane] + Math.floor(k / perRow) * (CHIP.height + CHIP.gap));
+        this.chip(queue[k], lane, x, this.tops[lane] + Math.floor(k / perRow) * (this.chipHeight + CHIP.gap));
       }
     }
     for (const [request, chip] of this.chips) if (!seen.has(request)) { chip.remove(); this.chips.delete(request); }
@@ -63,7 +68,7 @@ class Lanes {
       chip = document.createElement('button');
       chip.className = 'chip'; chip.tabIndex = -1; chip.dataset.request = request;
       chip.style.setProperty('--c', run.color(request));
-      chip.innerHTML = `<span class="name"></span><span class="badge"></span><span class="bar-track"><i></i></span>`;
+      chip.innerHTML = `<span class="name"></span><span class="badge"></span><span class="count"></span><span class="bar-track"><i></i></span>`;
       chip.querySelector('.name').textContent = run.h.ids[request];
       this.layer.appendChild(chip);
       this.chips.set(request, chip);
@@ -73,6 +78,7 @@ class Lanes {
     const badge = chip.querySelector('.badge'), bar = chip.querySelector('i');
     if (badge.textContent !== mark.text) badge.textContent = mark.text;
     badge.className = `badge ${mark.kind}`;
+    chip.querySelector('.count').textContent = done.count;
     bar.style.width = `${Math.round(done.share * 100)}%`;
     bar.className = done.look;
     chip.title = `${run.h.ids[request]}: ${done.text}. ${mark.title}`;
@@ -82,8 +88,8 @@ class Lanes {
     const { run } = this.stage, { outputs, prompt } = run.progress(request, run.t), total = run.h.outputLens[request];
     const look = run.lookAt(request, run.t);
     if (look === 'prefill' && prompt < run.h.promptLens[request])
-      return { share: prompt / run.h.promptLens[request], look, text: `${prompt} of ${run.h.promptLens[request]} prompt tokens computed` };
-    return { share: outputs / total, look: look || 'waiting', text: `${outputs} of ${total} tokens made` };
+      return { share: prompt / run.h.promptLens[request], look, count: `P ${prompt}/${run.h.promptLens[request]}`, text: `${prompt} of ${run.h.promptLens[request]} prompt tokens computed` };
+    return { share: outputs / total, look: look || 'waiting', count: `${outputs}/${total}`, text: `${outputs} of ${total} tokens made` };
   }
   badge(request, lane) {
     const { run } = this.stage, now = atStep(run), found = verdict(run, request, lane);
