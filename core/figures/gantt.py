@@ -159,8 +159,7 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
     longest = max((len(r.request_id) for r in requests), default=2)
     return {
         "height": height, "barmode": "overlay", "hovermode": "closest", "dragmode": "pan",
-        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": top, "b": 24,
-                   "autoexpand": False},
+        "margin": {"l": min(120, 14 + 7 * min(longest, 14)), "r": 8, "t": top, "b": 24},
         "showlegend": True,
         "legend": {"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0,
                    "font": {"size": 12},
@@ -168,11 +167,9 @@ def _layout(trace: Trace, height: int, steps: int) -> dict[str, object]:
         "uniformtext": {"mode": "hide", "minsize": 9},
         "xaxis": {"range": [0, max(steps, 1) + (trace.end.outcome is Outcome.ABORTED)],
                   "tickprefix": "step ", "showtickprefix": "first", "tickformat": ",d",
-                  "showgrid": True, "zeroline": False, "rangemode": "nonnegative",
-                  "automargin": False, "ticklabeloverflow": "allow"},
+                  "showgrid": True, "zeroline": False, "rangemode": "nonnegative"},
         "yaxis": {"range": [count - 0.5, -0.5], "showgrid": False, "zeroline": False,
                   "tickvals": list(shown), "fixedrange": True,
-                  "automargin": False, "ticklabeloverflow": "allow",
                   "ticktext": [escape(_short(requests[i].request_id)) for i in shown],
                   "tickfont": {"size": 11}},
     }

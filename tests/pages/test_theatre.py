@@ -44,6 +44,18 @@ def test_theatre_queues_stand_as_the_scheduler_left_them(page: Any, address: str
     assert (chips(page, "running"), chips(page, "swapped")) == (["1", "2"], [])
 
 
+@pytest.mark.parametrize("width", [700, 1024, 1280])
+def test_theatre_legend_of_the_chart_lies_above_the_bars(
+        page: Any, address: str, width: int) -> None:
+    """Five states: waiting, waiting again, prefill, decode, swapped."""
+    page.set_viewport_size({"width": width, "height": 768})
+    show(page, address, "02_swap_under_pressure", 0)
+    chart = page.locator(".st-key-chart_box")
+    chart.locator(".legend .traces").nth(4).wait_for()
+    legend, bar = (chart.locator(part).first.bounding_box() for part in (".legend", ".bars path"))
+    assert legend["y"] + legend["height"] <= bar["y"] + 2
+
+
 def test_theatre_chip_tells_its_tokens_where_there_is_room(page: Any, address: str) -> None:
     """On a projector the 40 requests have low chips, which tell them when they are pointed at."""
     page.set_viewport_size({"width": 1280, "height": 720})
