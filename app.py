@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import frame, show, sidebar, state
+from pages.ui import frame, link, show, sidebar
 
 st.set_page_config(page_title="vLLM scheduler theatre", page_icon="pages/ui/icon.png",
                    layout="wide")
@@ -30,9 +30,9 @@ PAGES |= TIME_AND_MEMORY
 if (wanted := frame.wanted_page()) in PAGES:
     st.switch_page(PAGES[wanted], query_params=st.query_params.to_dict())
 st.html(show.STYLE)
-state.start()
+link.start()
 sidebar.show()
-state.write_url()
+link.write_url()
 try:
     page.run()
 finally:

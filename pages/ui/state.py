@@ -1,13 +1,8 @@
-"""What the visitor has chosen, requests to clock, in the session and in the URL.
-
-The session holds one value per knob under ``knob_<name>``. The URL holds the preset's name and
-whatever differs from it, so that a link reopens the same run; requests of one's own travel in it
-as a whole scenario, if they are few. Values in a link that are not valid are left out and told.
-"""
+"""What the visitor has chosen, requests to clock, in the session: one value per knob under
+``knob_<name>``. link.py holds it against the URL."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -18,12 +13,10 @@ from pydantic import ValidationError
 from core.cost.gpus import GPUS
 from core.cost.machine import Machine
 from core.cost.models import MODELS
-from core.export.permalink import from_permalink, to_permalink
 from core.faults import ScenarioError, faults_of
 from core.presets import FOLDER, Preset, load_presets
 from core.runnable import check
 from core.scenario import EngineConfig, Scenario
-from core.schedulers import schedulers
 
 PREFIX = "knob_"
 OWN = "own"
@@ -39,7 +32,8 @@ MACHINE = {"gpu": tuple(GPUS), "model": tuple(MODELS), "tensor_parallel": (1, 2,
 
 
 @st.cache_resource(show_spinner=False)
-def _read_presets() -> dict[str, Preset]:
+def shipped_presets() -> dict[str, Preset]:
+    """All but the visitor's own requests."""
     own = os.environ.get(OWN_PRESETS)
     return load_presets(FOLDER, *([Path(own)] if own else []))
 
@@ -47,7 +41,7 @@ def _read_presets() -> dict[str, Preset]:
 def presets() -> dict[str, Preset]:
     """The presets by name; the visitor's own requests, if there are any, come first."""
     own: Preset | None = st.session_state.get("own_requests")
-    return {**({OWN: own} if own else {}), **_read_presets()}
+    return {**({OWN: own} if own else {}), **shipped_presets()}
 
 
 def preset() -> Preset:
@@ -63,7 +57,12 @@ def want_own(scenario: Scenario) -> None:
     st.session_state["own_wanted"] = scenario
 
 
-def _take_own(scenario: Scenario) -> None:
+def take_own(scenario: Scenario) -> None:
+    """Now the visitor's own requests are the chosen preset.
+
+    Raises:
+        ScenarioError: if they cannot be run.
+    """
     check(scenario)
     if len(scenario.requests) <= 400:  # computed without a button to cancel
         limit = min(scenario.max_steps, MAX_STEPS)
@@ -75,63 +74,21 @@ def _take_own(scenario: Scenario) -> None:
     use_preset()
 
 
-def start() -> None:
-    """Before anything is drawn: take what a page has asked for; at first, what the URL says."""
-    if (wanted := st.session_state.pop("own_wanted", None)) is not None:
-        _take_own(wanted)
-    if "preset" in st.session_state:
-        return
-    query, notes = st.query_params.to_dict(), []
-    st.session_state["link_notes"] = notes
-    name = query.pop("preset", next(iter(_read_presets())))
-    if packed := query.pop("scenario", None):
-        try:
-            _take_own(from_permalink(packed))
-            return
-        except ScenarioError as error:
-            notes.append(f"scenario: {error.faults[0].rule}")
-    if name not in _read_presets():
-        notes.append(f"preset = {name}: there is no such preset")
-        name = next(iter(_read_presets()))
-    st.session_state["preset"] = name
-    use_preset()
-    for key, text in query.items():
-        if fault := _take(key, text):
-            notes.append(f"{key} = {text}: {fault}")
-
-
-def _take(key: str, text: str) -> str | None:
-    """Take one parameter of a link; gives what is wrong with it."""
-    choices = {"scheduler": tuple(schedulers()), "clock": ("step", "seconds"), **MACHINE}
-    value = _read(text)
-    if key in choices:
-        if value not in choices[key]:
-            return f"must be one of {', '.join(map(str, choices[key]))}"
-        st.session_state[f"machine_{key}" if key in MACHINE else key] = value
-    elif key in EngineConfig.model_fields:
-        try:
-            config = EngineConfig(**{key: None if value == AUTO else value})
-        except ValueError:
-            return "not a value for this knob"
-        st.session_state[PREFIX + key] = _controls(config)[key]
-    return None
-
-
 def use_preset() -> None:
     """Set the scheduler, every knob and the clock to the chosen preset's."""
     base = preset().scenario
     machine = base.machine or Machine()
-    st.session_state.update({PREFIX + k: v for k, v in _controls(base.config).items()})
+    st.session_state.update({PREFIX + k: v for k, v in controls_of(base.config).items()})
     st.session_state.update({"scheduler": base.scheduler, "clock": base.clock})
     st.session_state.update({f"machine_{name}": getattr(machine, name) for name in MACHINE})
 
 
-def _controls(config: EngineConfig) -> dict[str, Any]:
+def controls_of(config: EngineConfig) -> dict[str, Any]:
     """The knobs as controls hold them."""
     return {k: AUTO if v is None else v for k, v in config.model_dump().items()}
 
 
-def _chosen() -> dict[str, Any]:
+def chosen() -> dict[str, Any]:
     """What the controls of the knobs hold."""
     return {k: st.session_state[PREFIX + k] for k in EngineConfig.model_fields}
 
@@ -162,48 +119,10 @@ def scenario() -> Scenario:
     """
     base = preset().scenario
     try:
-        config = EngineConfig(**{k: None if v == AUTO else v for k, v in _chosen().items()})
+        config = EngineConfig(**{k: None if v == AUTO else v for k, v in chosen().items()})
         clock = st.session_state["clock"]
         return base.model_copy(update={
             "scheduler": st.session_state["scheduler"], "config": config, "clock": clock,
             "machine": machine() if clock == "seconds" or base.machine else None})
     except ValidationError as error:
         raise ScenarioError(faults_of(error)) from None
-
-
-def write_url() -> None:
-    """Put into the URL what differs from the preset, or the visitor's own scenario if it fits."""
-    query: dict[str, str] = {}
-    if st.session_state["preset"] == OWN:
-        try:
-            packed = to_permalink(scenario())
-        except ScenarioError:
-            return
-        query = {"scenario": packed} if isinstance(packed, str) else {}
-        st.session_state["link_too_long"] = None if isinstance(packed, str) else packed
-    else:
-        query = {"preset": st.session_state["preset"], **_changes()}
-    if st.query_params.to_dict() != query:
-        st.query_params.from_dict(query)
-
-
-def _changes() -> dict[str, str]:
-    """The parameters that differ from the preset."""
-    base = preset().scenario
-    own = base.machine or Machine()
-    before: dict[str, Any] = {"scheduler": base.scheduler, "clock": base.clock,
-                              **_controls(base.config)}
-    now = {"scheduler": st.session_state["scheduler"], "clock": st.session_state["clock"],
-           **_chosen()}
-    if now["clock"] == "seconds" or base.machine:
-        before |= {name: getattr(own, name) for name in MACHINE}
-        now |= {name: st.session_state[f"machine_{name}"] for name in MACHINE}
-    return {key: value if isinstance(value, str) else json.dumps(value)
-            for key, value in now.items() if value != before[key]}
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text

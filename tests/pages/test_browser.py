@@ -101,6 +101,40 @@ def test_run_page_slider_moved_keeps_the_step_and_goes_on_playing(page: Any, add
     assert page.get_by_role("button", name="Pause", exact=True).is_visible()
 
 
+def test_back_and_forward_of_the_browser_undo_what_was_moved(page: Any, address: str) -> None:
+    page.goto(f"{address}/?preset=21_v0_swap")
+    runs = [wait_for_run(page)]
+    slider = page.get_by_role("slider", name="GPU blocks")
+    for _ in range(2):
+        slider.press("ArrowLeft")
+        runs.append(wait_for_run(page, runs[-1]))
+        page.wait_for_url(f"**num_gpu_blocks={slider.get_attribute('aria-valuetext')}")
+    page.go_back()
+    assert wait_for_run(page, runs[2]) == runs[1]
+    page.go_back()
+    assert wait_for_run(page, runs[1]) == runs[0]
+    assert slider.get_attribute("aria-valuetext") == "18" and "num_gpu_blocks" not in page.url
+    page.go_forward()
+    assert wait_for_run(page, runs[0]) == runs[1]
+    slider.press("ArrowLeft")
+    assert wait_for_run(page, runs[1]) == runs[2]
+
+
+def test_knob_that_was_moved_stays_on_another_page_and_on_the_way_back(
+        page: Any, address: str) -> None:
+    page.goto(f"{address}/?preset=21_v0_swap")
+    before = wait_for_run(page)
+    slider = page.get_by_role("slider", name="GPU blocks")
+    slider.press("ArrowLeft")
+    moved = wait_for_run(page, before)
+    page.get_by_role("link", name="Tables and downloads").click()
+    page.get_by_role("button", name="requests.csv").wait_for()
+    assert slider.get_attribute("aria-valuetext") == "16"
+    page.get_by_role("link", name="The run").click()
+    page.locator(".st-key-chart_box .bars path").first.wait_for()
+    assert wait_for_run(page) == moved and slider.get_attribute("aria-valuetext") == "16"
+
+
 def test_tables_page_csv_downloads(page: Any, address: str) -> None:
     page.goto(address)
     wait_for_run(page)

@@ -26,7 +26,8 @@ PLACE_CHART = """<style>
 .st-key-chart_box :is(.xtick,.ytick,.legend) text{fill:currentColor!important}
 </style>"""
 """Lays the chart, in an element of class ``st-key-chart_box``, over the theatre's slot for it.
-Both stand in an element of class ``st-key-stage``."""
+Both stand in an element of class ``st-key-stage``. Its width is in whole pixels: else Plotly and
+Streamlit differ in a fraction of one, and the chart is drawn twice."""
 
 
 def script() -> str:

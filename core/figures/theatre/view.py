@@ -47,8 +47,7 @@ def chart_of(view: View) -> go.Figure:
     figure.layout.template = None
     return figure.update_layout(
         paper_bgcolor=CLEAR, plot_bgcolor=CLEAR, xaxis_gridcolor=BAND, yaxis_gridcolor=BAND,
-        datarevision=view.version,
-        font=FONT, hoverlabel_font=FONT)
+        datarevision=view.version, font=FONT, hoverlabel_font=FONT)
 
 
 def marks_of(view: View) -> dict[str, Any]:
