@@ -30,6 +30,9 @@ class TokenTimes:
     """For each request: tokens that went through the model again after a preemption."""
     kv_tokens: Ints
     """For each step: tokens whose K and V are on the GPU when it is over, of all requests."""
+    unfinished: list[tuple[int, int]]
+    """Request and step of every prefill that ended in the middle of the prompt, and so gave no
+    token."""
     given_up: list[tuple[int, int, int]]
     """Request, step at whose beginning it lost its GPU blocks (or the run ended), tokens in them;
     of each request in order."""
@@ -51,12 +54,14 @@ def token_times(trace: Trace) -> TokenTimes:
     decoded = np.ones(len(steps), dtype=bool)
     num_recomputed = np.zeros(num_requests, dtype=np.int64)
     changes = np.zeros(trace.num_steps + 2, dtype=np.int64)
+    unfinished: list[tuple[int, int]] = []
     given_up: list[tuple[int, int, int]] = []
     for request, own in events.items():
         served = steps[first[request] : first[request + 1]]
         life = _Life(trace.scenario.requests[request].prompt_len, served)
         for event in own:
             life.follow(event)
+        unfinished += [(request, int(served[place])) for place in life.unfinished]
         got_token[first[request] + np.array(life.unfinished, dtype=np.int64)] = False
         decoded[first[request] + np.array(life.prefills, dtype=np.int64)] = False
         num_recomputed[request] = life.num_recomputed
@@ -68,7 +73,7 @@ def token_times(trace: Trace) -> TokenTimes:
     np.add.at(changes, steps[decoded], 1)
     tokens_before = np.concatenate(([0], np.cumsum(got_token)))
     return TokenTimes(tokens_before[first], steps[got_token], num_recomputed,
-                      np.cumsum(changes)[: trace.num_steps], given_up)
+                      np.cumsum(changes)[: trace.num_steps], unfinished, given_up)
 
 
 def served_steps(trace: Trace) -> tuple[Ints, Ints]:

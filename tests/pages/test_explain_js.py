@@ -14,6 +14,7 @@ from core import Trace
 from core.explain import sentence
 from core.figures.theatre.pack import pack
 from core.queue_replay import QUEUES, queues_by_step
+from core.token_times import token_times
 from core.verdicts import verdict_sentence, verdicts_by_step
 from tests.core.every_run import GROUPS, every_run
 
@@ -27,7 +28,7 @@ const plain = (html) => html.replace(/<[^>]*>/g, '').replace(/&lt;/g, '<').repla
   .replace(/&quot;/g, '"').replace(/&#39;/g, "'").replace(/&amp;/g, '&');
 const told = (run) => {
   const sentences = Array.from(run.c.eventStep.keys(), (event) => plain(sentence(run, event)));
-  const verdicts = [];
+  const verdicts = [], outputs = [];
   for (let t = 0; t < run.steps; t++) {
     run.seek(t);
     const ofStep = {};
@@ -37,8 +38,9 @@ const told = (run) => {
         if (found.kind !== 'given') ofStep[run.h.ids[request]] = [found.event, plain(found.text)];
       }
     verdicts.push(ofStep);
+    outputs.push(Array.from({ length: run.n }, (_, request) => run.progress(request, t).outputs));
   }
-  return { sentences, verdicts };
+  return { sentences, verdicts, outputs };
 };
 (async () => {
   const folder = process.argv[1], all = {};
@@ -62,6 +64,8 @@ def told_in_the_browser(runs: dict[str, Trace], folder: Path) -> dict[str, Any]:
 
 def told_by_the_core(trace: Trace) -> dict[str, Any]:
     place = {id(event): number for number, event in enumerate(trace.event_rows)}
+    times = token_times(trace)
+    tokens = [times.of(request) for request in range(len(trace.request_rows))]
     verdicts = []
     for queues, found in zip(queues_by_step(trace), verdicts_by_step(trace), strict=True):
         alive = [request for queue in QUEUES for request in queues[queue]]
@@ -69,7 +73,9 @@ def told_by_the_core(trace: Trace) -> dict[str, Any]:
                                                           verdict_sentence(trace, found[request])]
                          for request in alive if request in found})
     return {"sentences": [sentence(trace, event) for event in trace.event_rows],
-            "verdicts": verdicts or [{}]}
+            "verdicts": verdicts or [{}],
+            "outputs": [[int((steps <= step).sum()) for steps in tokens]
+                        for step in range(max(len(verdicts), 1))]}
 
 
 @pytest.mark.parametrize("group", GROUPS)

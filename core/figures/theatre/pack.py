@@ -19,6 +19,7 @@ from core.explain import end_sentence, templates
 from core.figures.theme import LOOKS, look_of, owner_color
 from core.schedulers import schedulers
 from core.source import decode_line, source_file
+from core.token_times import token_times
 from core.trace import Kind, Limit, Outcome, State, StepRow, Trace
 
 NONE = 0xFFFF_FFFF
@@ -45,6 +46,7 @@ def pack(trace: Trace, extras: dict[str, Any] | None = None) -> bytes:
     sections |= _spans(trace)
     sections |= _rows(trace)
     sections |= _parkings(trace)
+    sections |= _unfinished(trace)
     header = _header(trace) | (extras or {})
     blobs, table, offset = [], {}, 0
     for name, column in sections.items():
@@ -176,6 +178,15 @@ def _parkings(trace: Trace) -> Columns:
         "parkedBlock": _column([p.block for p in parkings]),
         "parkedFrom": _column([p.from_step for p in parkings]),
         "parkedTo": _column([p.to_step for p in parkings]),
+    }
+
+
+def _unfinished(trace: Trace) -> Columns:
+    """The steps that served a request without giving it a token: in the middle of its prompt."""
+    unfinished = token_times(trace).unfinished
+    return {
+        "unfinishedRequest": _column([request for request, _ in unfinished]),
+        "unfinishedStep": _column([step for _, step in unfinished]),
     }
 
 

@@ -156,6 +156,8 @@ class Run {
       if (c.eventRequest[i] !== NONE) this.eventsOf[c.eventRequest[i]].push(i);
     this.servedSteps = Array.from({ length: n }, () => []);
     const scheduled = this.queues.get('scheduled');
+    this.unfinished = Array.from({ length: n }, () => []);
+    for (let i = 0; i < c.unfinishedStep.length; i++) this.unfinished[c.unfinishedRequest[i]].push(c.unfinishedStep[i]);
     this.longest = {};
     for (let t = 0; t < this.steps; t++) {
       this.queues.forward(t);
@@ -180,16 +182,12 @@ class Run {
   }
   // Tokens generated up to and including step t, and tokens of the prompt computed in this attempt.
   progress(request, t) {
-    const { c } = this;
-    let outputs = 0, prompt = 0;
+    const { c } = this, outputs = this.served(request, 0, t + 1) - lowerBound(this.unfinished[request], t + 1);
+    let prompt = 0;
     for (const i of this.spansOf[request]) {
       if (c.spanFrom[i] > t) break;
-      const look = this.h.lookNames[c.spanLook[i]], until = Math.min(t + 1, c.spanTo[i]);
-      if (look === 'decode') outputs += this.served(request, c.spanFrom[i], until);
-      if (look === 'prefill') {
-        if (t + 1 >= c.spanTo[i]) { prompt = c.spanTokens[i]; if (this.caughtUp(request, i)) outputs++; }
-        else prompt = this.prefilled(request, c.spanFrom[i], until);
-      }
+      const look = this.h.lookNames[c.spanLook[i]];
+      if (look === 'prefill') prompt = t + 1 >= c.spanTo[i] ? c.spanTokens[i] : this.prefilled(request, c.spanFrom[i], t + 1);
       if (look === 'preempted') prompt = 0;
     }
     return { outputs, prompt };
@@ -216,12 +214,6 @@ class Run {
       if (this.kind(i) === 'prefilled' && this.c.eventStep[i] >= from && this.c.eventStep[i] < to)
         tokens += this.c.eventTokens[i];
     return tokens;
-  }
-  // A prefill that reached its end makes a token: a decode follows, or the request has finished.
-  caughtUp(request, span) {
-    const { c } = this, spans = this.spansOf[request], next = spans[spans.indexOf(span) + 1];
-    if (next !== undefined) return this.h.lookNames[c.spanLook[next]] === 'decode';
-    return this.eventsOf[request].some((i) => this.kind(i) === 'finished');
   }
 }
 
