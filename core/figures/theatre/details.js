@@ -6,7 +6,7 @@ class Code {
     this.pane = root.querySelector('.code');
     this.pane.onpointerover = (e) => {
       const row = e.target.closest('div[data-line]');
-      stage.root.querySelectorAll('.why li').forEach((li) => li.classList.toggle('pointed', !!row && li.dataset.line === row.dataset.line));
+      stage.root.querySelectorAll('.why li').forEach((li) => li.classList.toggle('pointed', !!row && li.dataset.lines.split(' ').includes(row.dataset.line)));
     };
     this.pane.onpointerleave = () => stage.root.querySelectorAll('.why li').forEach((li) => li.classList.remove('pointed'));
   }
@@ -68,61 +68,74 @@ class Life {
     this.pane.innerHTML = `<p class="who">${requestHtml(run, request)} ${fill(w.asked, { prompt: run.h.promptLens[request], output: run.h.outputLens[request], priority: run.h.priorities[request] })}</p>`
       + `<p>${fill(w.sofar, { step: run.t, outputs: now.outputs, total: run.h.outputLens[request] })} `
       + (tables.length ? tables.map(([device, table]) => `${device} blocks <code>${table.join(' ')}</code>`).join(' · ') : w.noblocks) + '</p>'
-      + `<div class="shares">${this.shares(request)}</div><ol>${story.map(([step, text]) => `<li data-step="${step}" class="${step === run.t ? 'now' : ''}"><small>${step}</small> ${text}</li>`).join('')}</ol>`;
+      + `<div class="shares">${this.shares(request)}</div><ol>${story.map(({ step, until, text }) => `<li data-step="${step}" class="${step <= run.t && run.t <= until ? 'now' : ''}"><small>${step}</small> ${text}</li>`).join('')}</ol>`;
   }
+  // Steps in each state; those in which a running request was given nothing are pauses.
   shares(request) {
     const { run } = this.stage, { c, h } = run, length = {};
-    let total = 0;
+    const add = (look, steps) => { if (steps > 0) length[look] = (length[look] || 0) + steps; };
     for (const i of run.spansOf[request]) {
-      const look = h.lookNames[c.spanLook[i]], steps = c.spanTo[i] - c.spanFrom[i];
-      length[look] = (length[look] || 0) + steps; total += steps;
+      const look = h.lookNames[c.spanLook[i]], from = c.spanFrom[i], to = Math.min(c.spanTo[i], h.computedSteps);
+      const running = look === 'prefill' || look === 'decode', served = running ? run.served(request, from, to) : to - from;
+      add(look, served);
+      add('held', to - from - served);
     }
-    return Object.entries(length).filter((e) => e[1]).map(([look, steps]) => `<i class="${look}" style="width:${100 * steps / total}%" title="${h.looks[look].name}: ${steps} steps"></i>`).join('')
-      + '<br>' + Object.entries(length).filter((e) => e[1]).map(([look, steps]) => `<span><i class="${look} dot"></i>${h.looks[look].name} ${steps}</span>`).join(' ');
+    const total = Object.values(length).reduce((sum, steps) => sum + steps, 0), name = (look) => (look === 'held' ? h.words.paused : h.looks[look].name);
+    return Object.entries(length).map(([look, steps]) => `<i class="${look}" style="width:${100 * steps / total}%" title="${name(look)}: ${steps} steps"></i>`).join('')
+      + '<br>' + Object.entries(length).map(([look, steps]) => `<span><i class="${look} dot"></i>${name(look)} ${steps}</span>`).join(' ');
   }
-  // Why it got nothing without a decision of its own: behind a refused head, or in a queue that
-  // was not looked at. Each stretch of steps with one reason is a line.
+  // Why it got nothing without a decision of its own, step by step: behind a refused head, in a
+  // queue that was not looked at, or because the engine died.
   waits(request) {
-    const { run } = this.stage, { c, h } = run, lines = [];
-    const queueOf = { waiting: 'waiting', preempted: 'waiting', swapped: 'swapped', decode: 'running', prefill: 'running' };
+    const { run } = this.stage, { c, h } = run, found = [];
     const own = new Set(run.eventsOf[request].filter((i) => OWN_VERDICTS.has(run.kind(i))).map((i) => c.eventStep[i]));
     for (const span of run.spansOf[request]) {
-      const queue = h.queues.indexOf(queueOf[h.lookNames[c.spanLook[span]]]);
-      let last = null;
-      for (let t = c.spanFrom[span]; t < Math.min(c.spanTo[span], h.computedSteps); t++) {
-        if (queue < 0 || own.has(t) || run.served(request, t, t + 1)) { last = null; continue; }
+      for (let t = c.spanFrom[span]; t < c.spanTo[span]; t++) {
+        if (own.has(t) || run.served(request, t, t + 1)) continue;
+        if (t >= h.computedSteps) { found.push({ step: t, key: 'died', text: h.templates['verdict.died'] }); continue; }
+        const queue = run.queueAt(request, t);
         let reason = null;
         for (let i = run.eventStarts[t]; i < run.eventStarts[t + 1]; i++)
-          if (c.eventQueue[i] === queue && ['refused', 'held'].includes(run.kind(i))) reason = i;
-        if (reason === null) { last = null; continue; }
-        const refused = run.kind(reason) === 'refused', head = c.eventRequest[reason];
-        const key = refused ? `behind ${head}` : `held ${run.limit(reason)}`;
-        if (last && last.key === key) { last.count++; last.line[1] = `${last.text} <em>${fill(h.words.times, { count: last.count })}</em>`; continue; }
-        const text = refused ? fill(h.templates['verdict.behind'], { other: requestHtml(run, head) }) : sentence(run, reason);
-        last = { key, text, count: 1, line: [t, text] };
-        lines.push(last.line);
+          if (c.eventQueue[i] !== NONE && h.queues[c.eventQueue[i]] === queue && ['refused', 'held'].includes(run.kind(i))) reason = i;
+        if (reason === null) continue;
+        const head = c.eventRequest[reason], refused = run.kind(reason) === 'refused';
+        found.push(refused ? { step: t, key: `behind ${head}`, text: fill(h.templates['verdict.behind'], { other: requestHtml(run, head) }) }
+          : { step: t, key: `held ${run.limit(reason)} ${c.eventOther[reason]}`, text: sentence(run, reason) });
       }
+    }
+    return found;
+  }
+  // The request's life as lines {step, until, text}: its own decisions, and why it got nothing.
+  // Steps on end with one reason are one line, which tells in which range the numbers were.
+  story(request) {
+    const { run } = this.stage, { c, h } = run;
+    const own = run.eventsOf[request].map((i) => {
+      const kind = run.kind(i), step = c.eventStep[i];
+      if (kind === 'refused') return { step, key: `refused ${run.limit(i)}`, text: sentence(run, i), event: i };
+      const lost = kind === 'preempted' ? ' ' + fill(h.words.lost, { count: step ? run.computed(request, step - 1) : 0 }) : '';
+      return { step, key: null, text: sentence(run, i) + lost };
+    });
+    const lines = [];
+    for (const item of [...own, ...this.waits(request)].sort((a, b) => a.step - b.step)) {
+      const last = lines[lines.length - 1];
+      if (!last || item.key === null || last.key !== item.key || item.step > last.until + 1) { lines.push({ ...item, until: item.step, events: [item.event] }); continue; }
+      last.until = item.step;
+      last.events.push(item.event);
+    }
+    for (const line of lines) {
+      if (line.until === line.step) continue;
+      if (line.event !== undefined) line.text = sentence(run, line.event, false, ranges(run, line.events));
+      line.text += ` <em>${fill(h.words.times, { count: line.until - line.step + 1 })}</em>`;
     }
     return lines;
   }
-  // The request's own decisions in order; repeated refusals are told once with their number.
-  story(request) {
-    const { run } = this.stage, { c, h } = run, lines = [];
-    let refusals = null;
-    for (const i of run.eventsOf[request]) {
-      const kind = run.kind(i), step = c.eventStep[i];
-      if (kind === 'refused') {
-        const limit = run.limit(i);
-        if (refusals && refusals.limit === limit) { refusals.count++; refusals.line[1] = `${refusals.text} <em>${fill(h.words.times, { count: refusals.count })}</em>`; continue; }
-        refusals = { limit, count: 1, text: sentence(run, i) };
-        refusals.line = [step, refusals.text];
-        lines.push(refusals.line);
-        continue;
-      }
-      refusals = null;
-      if (kind === 'preempted') lines.push([step, sentence(run, i) + ' ' + fill(h.words.lost, { count: step ? run.computed(request, step - 1) : 0 })]);
-      else lines.push([step, sentence(run, i)]);
-    }
-    return [...lines, ...this.waits(request)].sort((a, b) => a[0] - b[0]);
-  }
+}
+
+// The numbers of several refusals: one each, or from the least to the most.
+function ranges(run, events) {
+  const range = (column) => {
+    const values = events.map((i) => column[i] | 0), low = Math.min(...values), high = Math.max(...values);
+    return low === high ? low : `${low} to ${high}`;
+  };
+  return { needed: range(run.c.eventNeeded), available: range(run.c.eventAvailable) };
 }

@@ -26,8 +26,8 @@ function templateKey(run, event) {
   return kind;
 }
 
-// `short`: the request has just been named.
-function sentence(run, event, short = false) {
+// `short`: the request has just been named. `numbers` stand in for those of the event.
+function sentence(run, event, short = false, numbers = {}) {
   const { c, h } = run, request = c.eventRequest[event], other = c.eventOther[event];
   const queue = c.eventQueue[event];
   return fill(h.templates[templateKey(run, event)], {
@@ -38,7 +38,7 @@ function sentence(run, event, short = false) {
     computed: c.eventTokens[event] - c.eventCached[event],
     queue: queue === NONE ? '' : h.queues[queue], block: c.eventBlock[event],
     needed: c.eventNeeded[event] | 0, available: c.eventAvailable[event] | 0,
-    reserve: h.reserve, interval: h.interval,
+    reserve: h.reserve, interval: h.interval, ...numbers,
   });
 }
 
@@ -47,12 +47,12 @@ const OWN_VERDICTS = new Set(['refused', 'preempted', 'swapped_out', 'ignored', 
 // What happened at the present step: its decisions in order, and one verdict for every request.
 function atStep(run) {
   if (run.atStep) return run.atStep;
-  const { c, t } = run, events = [], own = new Map(), held = new Map(), refused = new Map(), given = new Map();
+  const { c, t } = run, events = [], own = new Map(), held = new Map(), refused = new Map(), given = new Map(), cached = new Map();
   for (let i = run.eventStarts[t]; i < run.eventStarts[t + 1]; i++) {
     events.push(i);
     const kind = run.kind(i), request = c.eventRequest[i];
     if (OWN_VERDICTS.has(kind)) own.set(request, i);
-    if (kind === 'prefilled') given.set(request, c.eventTokens[i]);
+    if (kind === 'prefilled') { given.set(request, c.eventTokens[i] - c.eventCached[i]); cached.set(request, c.eventCached[i]); }
     const queue = c.eventQueue[i] === NONE ? null : run.h.queues[c.eventQueue[i]];
     if (kind === 'held') held.set(queue, i);
     if (kind === 'refused') refused.set(queue, i);
@@ -61,8 +61,10 @@ function atStep(run) {
   // whoever the last step served still stands there when the engine dies before it serves anybody
   const scheduled = new Set(died === undefined ? run.queues.get('scheduled') : []);
   const decoded = [...scheduled].filter((r) => !given.has(r));
+  // let in when the engine died: on its way from queue to queue it stands in none
+  const stray = died === undefined ? [] : run.alive(t).filter((r) => run.queueAt(r, t) === null);
   for (const r of decoded) given.set(r, 1);
-  return (run.atStep = { events, own, held, refused, given, scheduled, decoded, died });
+  return (run.atStep = { events, own, held, refused, given, cached, scheduled, decoded, died, stray });
 }
 
 // The one verdict of a request at the present step: {kind, text, event}.

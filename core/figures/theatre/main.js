@@ -81,6 +81,7 @@ class Stage {
     if (t === this.run.t) return;
     const near = Math.abs(t - this.run.t) === 1;
     this.run.seek(t);
+    this.root.querySelector('.note').textContent = '';
     this.draw(near && (!playing || this.transport.speed <= 5));
   }
   play(playing) { this.transport.setPlaying(playing); }
@@ -94,7 +95,7 @@ class Stage {
     this.root.querySelectorAll(`.${side} .tabs button`).forEach((b) => b.setAttribute('aria-selected', b.dataset.open === name));
     this.root.querySelectorAll(`.${side} > [data-pane]`).forEach((pane) => { pane.hidden = pane.dataset.pane !== name; });
     if (this.run) { this.code.show(); this.life.show(); }
-    if (name === 'queues' && this.run) this.lanes.show(false);
+    if (name === 'queues' && this.run) { this.lanes.place(); this.lanes.show(false); }
   }
   showCode(line) { this.open('code'); this.code.point(line); }
   tip(text, e) {

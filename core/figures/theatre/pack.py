@@ -90,10 +90,12 @@ def _header(trace: Trace) -> dict[str, Any]:
         "blockSize": config.block_size,
         "tokenBudget": token_budget,
         "seqBudget": seq_budget,
-        "reserve": int(config.watermark * config.num_gpu_blocks),
+        "reserve": int(config.watermark * config.num_gpu_blocks) if "watermark" in scheduler.knobs
+        else 0,
         "interval": config.prefill_schedule_interval,
         "outcome": trace.end.outcome.value,
         "ending": end_sentence(trace),
+        "message": trace.end.message,
         "templates": templates(),
         "words": {key.removeprefix("theatre."): text for key, text in templates().items()
                   if key.startswith("theatre.")},

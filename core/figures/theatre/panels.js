@@ -47,7 +47,7 @@ class Lanes {
     const seen = new Set();
     this.layer.classList.toggle('moving', animated);
     for (const lane of LANES) {
-      const queue = run.queues.get(lane), room = perRow * this.rows[lane];
+      const queue = [...run.queues.get(lane), ...(lane === 'running' ? atStep(run).stray : [])], room = perRow * this.rows[lane];
       const shown = queue.length > room ? room - 1 : queue.length;
       const head = this.layer.querySelector(`[data-lane=${lane}]`);
       const count = lane === 'waiting' ? Math.max(queue.length, run.c.numWaiting[run.t]) : queue.length;
@@ -94,8 +94,9 @@ class Lanes {
   badge(request, lane) {
     const { run } = this.stage, now = atStep(run), found = verdict(run, request, lane);
     if (found.kind === 'given') {
-      const tokens = now.given.get(request) ?? 0;
-      return { kind: tokens > 1 ? 'prefill' : 'decode', text: `+${tokens}`, title: `${tokens} tokens in this step` };
+      const tokens = now.given.get(request) ?? 0, cached = now.cached.get(request);
+      const title = `tokens computed in this step: ${tokens}` + (cached ? `, found in the cache: ${cached}` : '');
+      return { kind: now.cached.has(request) ? 'prefill' : 'decode', text: `+${tokens}`, title };
     }
     const words = { refused: 'no', held: 'held', behind: 'wait', preempted: 'out', swapped_out: 'out', aborted: 'died', ignored: 'ignored', none: '' };
     return { kind: found.kind, text: words[found.kind] ?? '', title: plain(found.text) };
@@ -118,13 +119,17 @@ class Budgets {
   }
   show() {
     const { run } = this.stage, { h, c, t } = run;
-    const refusing = new Set([...atStep(run).events].filter((i) => ['refused', 'preempted', 'swapped_out', 'aborted'].includes(run.kind(i))).map((i) => run.limit(i)));
+    const refusing = new Set([...atStep(run).events].filter((i) => ['refused', 'preempted', 'swapped_out', 'ignored', 'aborted'].includes(run.kind(i))).map((i) => run.limit(i)));
     const no = (...limits) => limits.some((limit) => refusing.has(limit));
-    const others = c.tokens[t] - Math.min(c.prefillTokens[t], c.tokens[t]);
-    this.bar('tokens', [[c.prefillTokens[t], 'prefill'], [others, 'decode']], h.tokenBudget, `${c.tokens[t]} of ${h.tokenBudget}`, no('max_num_batched_tokens', 'max_num_scheduled_tokens'));
-    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}`, no('max_num_seqs', 'max_num_active_seqs'));
+    const prefill = c.prefillTokens[t], decode = atStep(run).decoded.length, computed = prefill + decode, charged = c.tokens[t];
+    const parts = prefill && decode ? `<b class="prefill">${prefill}</b> + <b class="decode">${decode}</b>` : computed;
+    this.bar('tokens', [[prefill, 'prefill'], [decode, 'decode'], [Math.max(0, charged - computed), 'charged']], h.tokenBudget,
+      charged === computed ? `${parts} of ${h.tokenBudget}` : `${charged} of ${h.tokenBudget} · ${computed} computed`,
+      no('max_num_batched_tokens', 'max_num_scheduled_tokens', 'enable_chunked_prefill', 'long_prefill_token_threshold'));
+    const running = run.queues.get('running').length;
+    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}` + (running === c.seqs[t] ? '' : ` · ${running} running`), no('max_num_seqs', 'max_num_active_seqs'));
     const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = run.gpu.numHeld();
-    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}`, no('num_gpu_blocks', 'spare_block', 'watermark', 'scheduler_reserve_full_isl'), h.reserve);
+    this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}` + (h.reserve ? ` · ${h.reserve} kept free` : ''), no('num_gpu_blocks', 'contiguous_run', 'spare_block', 'watermark', 'scheduler_reserve_full_isl'), h.reserve);
     const swapped = run.cpu.numHeld();
     this.bars.cpu.style.display = h.cpuBlocks ? '' : 'none';
     this.bar('cpu', [[swapped, 'swapped']], h.cpuBlocks, `${swapped} of ${h.cpuBlocks}`, no('num_cpu_blocks'));
@@ -132,8 +137,8 @@ class Budgets {
   bar(name, parts, total, text, refused, reserve = 0) {
     const el = this.bars[name], scale = Math.max(1, total, parts.reduce((sum, p) => sum + p[0], 0));
     el.classList.toggle('refused', refused);
-    el.querySelector('.value').textContent = text + (refused ? ' · said no' : '');
-    el.querySelector('.track').innerHTML = parts.map(([value, look]) => `<i class="${look}" style="width:${100 * value / scale}%"></i>`).join('')
+    el.querySelector('.value').innerHTML = text + (refused ? ' · said no' : '');
+    el.querySelector('.track').innerHTML = parts.map(([value, look]) => `<i class="${look}" style="width:${100 * value / scale}%" title="${look === 'charged' ? 'charged, not computed' : look}: ${value}"></i>`).join('')
       + (reserve ? `<u style="width:${100 * reserve / scale}%" title="${reserve} blocks must stay free (watermark)"></u>` : '');
   }
 }

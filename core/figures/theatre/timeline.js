@@ -159,14 +159,34 @@ class Run {
     this.unfinished = Array.from({ length: n }, () => []);
     for (let i = 0; i < c.unfinishedStep.length; i++) this.unfinished[c.unfinishedRequest[i]].push(c.unfinishedStep[i]);
     this.longest = {};
+    this.placesOf = Array.from({ length: n }, () => []);
     for (let t = 0; t < this.steps; t++) {
       this.queues.forward(t);
+      this.notePlaces(t);
       if (t < this.h.computedSteps) for (const r of scheduled) this.servedSteps[r].push(t);
       for (const name of this.h.queues)
         this.longest[name] = Math.max(this.longest[name] || 0, this.queues.get(name).length);
     }
     for (let t = this.steps; t-- > 0;) this.queues.back(t);
   }
+  // Writes down who came into another queue, or left the last one, by the edits of step t.
+  notePlaces(t) {
+    const { c, queues, h } = this, moved = new Set();
+    for (let i = queues.starts[t]; i < queues.starts[t + 1]; i++) {
+      if (h.queues[c.editQueue[i]] === 'scheduled') continue;
+      for (const r of queues.removed[i]) moved.add(r);
+      for (const r of c.editInserted.subarray(queues.offsets[i], queues.offsets[i + 1])) moved.add(r);
+    }
+    for (const r of moved)
+      this.placesOf[r].push([t, h.queues.find((name) => name !== 'scheduled' && queues.get(name).includes(r)) ?? null]);
+  }
+  // The queue in which a request stands at step t, by name; null if in none.
+  queueAt(request, t) {
+    let queue = null;
+    for (const [from, name] of this.placesOf[request]) { if (from > t) break; queue = name; }
+    return queue;
+  }
+  alive(t) { return this.spansOf.flatMap((_, r) => (['ignored', null].includes(this.lookAt(r, t)) ? [] : [r])); }
   kind(event) { return this.h.kinds[this.c.eventKind[event]]; }
   limit(event) {
     const limit = this.c.eventLimit[event];

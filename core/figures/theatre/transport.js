@@ -1,8 +1,8 @@
 // Play, step, scrub and jump: the buttons, the keyboard, the scrubber and its marks.
 
 const MARKS = {
-  preempted: ['preempted'], swapped: ['swapped_out', 'swapped_in'], refused: ['refused', 'held'],
-  ended: ['finished', 'ignored', 'aborted'],
+  preempted: ['preempted'], swapped: ['swapped_out', 'swapped_in'], refused: ['refused'],
+  held: ['held'], ended: ['finished', 'ignored', 'aborted'],
 };
 
 // Keys that walk through the requests; where the theatre has no focus they scroll the page.
@@ -19,6 +19,7 @@ class Transport {
     root.querySelector('.bar').onclick = (e) => {
       const button = e.target.closest('button');
       if (button) this.act(button.dataset.do);
+      if (button && e.detail) stage.root.focus({ preventScroll: true }); // so that space plays again
     };
     this.range.oninput = () => { this.position = +this.range.value; stage.goTo(+this.range.value); };
     this.rate.onchange = () => { this.speed = +this.rate.value; };
