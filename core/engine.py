@@ -96,6 +96,12 @@ class Engine:
         return config.max_num_batched_tokens, config.max_num_seqs
 
     @classmethod
+    def victim_rule(cls, config: EngineConfig) -> str:
+        """Who has to go when somebody else needs a block: the end of a key ``victim.`` of the
+        templates."""
+        return "last"
+
+    @classmethod
     def config_faults(cls, config: EngineConfig) -> list[Fault]:
         """What this engine would refuse at its start. Fields without a leading ``config.``"""
         return []

@@ -11,6 +11,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from core.schedulers import schedulers
 from core.trace import Event, Kind, Outcome, Trace
 
 LOCALES = Path(__file__).parent / "locales"
@@ -44,7 +45,8 @@ def template_key(trace: Trace, event: Event) -> str:
 
 def sentence(trace: Trace, event: Event, language: str = "en") -> str:
     """The event in words, with its numbers."""
-    return templates(language)[template_key(trace, event)].format(**numbers(trace, event))
+    return templates(language)[template_key(trace, event)].format(
+        **numbers(trace, event, language))
 
 
 def _starts_over(trace: Trace, event: Event) -> bool:
@@ -77,9 +79,10 @@ def _idle_steps(trace: Trace) -> int:
     return count
 
 
-def numbers(trace: Trace, event: Event) -> dict[str, object]:
+def numbers(trace: Trace, event: Event, language: str = "en") -> dict[str, object]:
     """What the placeholders of a template stand for; None where the event does not say."""
     config, cause = trace.scenario.config, event.cause
+    rule = schedulers()[trace.scenario.scheduler].victim_rule(config)
     asked = None if event.request is None else trace.scenario.requests[event.request]
     return {
         "request": trace.request_id(event.request),
@@ -92,5 +95,6 @@ def numbers(trace: Trace, event: Event) -> dict[str, object]:
         "needed": cause and cause.needed,
         "available": cause and cause.available,
         "other": cause and cause.other,
+        "victim": templates(language)[f"victim.{rule}"],
         "reserve": int(config.watermark * config.num_gpu_blocks),
     }

@@ -70,6 +70,11 @@ class V1Engine(Engine):
                 seats if own_seats is None else own_seats)
 
     @classmethod
+    def victim_rule(cls, config: EngineConfig) -> str:
+        """See ``Scheduler.victim``."""
+        return "least_urgent" if config.policy == "priority" else "last"
+
+    @classmethod
     def config_faults(cls, config: EngineConfig) -> list[Fault]:
         """V1 knows two orders of the waiting queue."""
         if config.policy in ("fcfs", "priority"):

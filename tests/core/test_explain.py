@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from string import Formatter
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from core import Trace, simulate
 from core.explain import end_sentence, numbers, sentence, template_key, templates
+from core.queue_replay import queues_by_step
 from core.schedulers import schedulers
 from core.trace import Cause, Event, Kind, Limit
 from tests.conftest import make_requests, only_event, run, two_that_outgrow_their_blocks
@@ -63,6 +65,38 @@ def test_every_decision_has_a_special_and_complete_sentence_in_a_random_run(
 def test_runs_that_are_walked_show_every_kind_of_decision() -> None:
     shown = {e.kind for group in GROUPS for t in every_run(group).values() for e in t.event_rows}
     assert shown == set(Kind)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_victim_is_what_its_sentence_calls_it_in_the_runs_of(group: str) -> None:
+    """V0 sorts running by urgency first, if it heeds priorities; its last is then that one."""
+    for trace in every_run(group).values():
+        requests, by_urgency = trace.scenario.requests, trace.scenario.config.policy == "priority"
+        for running, victim in victims(trace):
+            last, least = running[-1], max(running, key=lambda r: (requests[r].priority, r))
+            if trace.scenario.scheduler == "vllm_v1":
+                assert victim == (least if by_urgency else last)
+            else:
+                assert victim in ((last, least) if by_urgency else (last,))
+
+
+def victims(trace: Trace) -> Iterator[tuple[list[int], int]]:
+    """Everybody who had to go so that another could go on, and who ran at that moment."""
+    before: list[int] = []
+    for step, queues in enumerate(queues_by_step(trace)):
+        running = list(before)
+        for event in (e for e in trace.event_rows if e.step in (step - 1, step)):
+            if event.step < step:
+                if event.kind is Kind.FINISHED:
+                    running.remove(event.request)
+            elif event.kind in (Kind.ADMITTED, Kind.SWAPPED_IN):
+                running.append(event.request)
+            elif event.kind in (Kind.PREEMPTED, Kind.SWAPPED_OUT):
+                if template_key(trace, event).endswith(
+                        ("spare_block.other", "num_gpu_blocks.other")):
+                    yield list(running), event.request
+                running.remove(event.request)
+        before = list(queues["running"])
 
 
 def test_every_kind_that_can_come_in_numbers_has_a_sentence_for_many() -> None:
@@ -123,12 +157,12 @@ def test_sentence_of_a_refusal_by_the_watermark_tells_what_must_stay_free() -> N
 def test_sentence_of_a_victim_names_the_one_for_whom_it_goes() -> None:
     """Step 1: both blocks are taken, and each decode wants a free one."""
     assert said(two_that_outgrow_their_blocks("vllm_v0"), Kind.PREEMPTED, step=1) == (
-        "2 loses its blocks because of 1: whoever runs must find a free block, even if its last"
-        " one has room (free: 0). All it has must be computed again.")
+        "2, the last of running, loses its blocks because of 1: whoever runs must find a free"
+        " block, even if its last one has room (free: 0). All it has must be computed again.")
     assert said(two_that_outgrow_their_blocks("article_repaired", preemption_mode="recompute"),
                 Kind.PREEMPTED, step=3) == (
-        "2 loses its blocks so that 1 can go on (blocks needed: 1, free: 0). All it has must be"
-        " computed again.")
+        "2, the last of running, loses its blocks so that 1 can go on (blocks needed: 1,"
+        " free: 0). All it has must be computed again.")
 
 
 def test_sentence_of_its_own_victim_does_not_say_that_it_goes_for_itself() -> None:

@@ -129,7 +129,7 @@ def test_theatre_arrow_keys_walk_through_the_requests(page: Any, address: str) -
 
 def test_theatre_sentence_and_line_of_code_point_at_each_other(page: Any, address: str) -> None:
     show(page, address, "20_v0_recompute_by_default", 22)
-    sentence = page.locator(".why li", has_text="r2 loses its blocks")
+    sentence = page.locator(".why li", has_text="r2, the last of running, loses its blocks")
     line = sentence.get_attribute("data-line")
     sentence.click()
     row = page.locator(f".code div[data-line='{line}']")
@@ -145,7 +145,7 @@ def test_theatre_one_request_tells_its_life(page: Any, address: str) -> None:
     page.locator(".chip", has=page.get_by_text("r3", exact=True)).click()
     story = page.locator(".life").inner_text()
     assert "60 tokens of prompt and 30 of output" in story
-    assert "r3 is swapped out" in story and "comes back" in story
+    assert "r3, the last of running, is swapped out" in story and "comes back" in story
     assert "CPU blocks" in story
     page.locator(".life li", has_text="comes back").click()
     assert page.locator(".scrub input").input_value() == "23"

@@ -38,7 +38,7 @@ function sentence(run, event, short = false, numbers = {}) {
     computed: c.eventTokens[event] - c.eventCached[event],
     queue: queue === NONE ? '' : h.queues[queue], block: c.eventBlock[event],
     needed: c.eventNeeded[event] | 0, available: c.eventAvailable[event] | 0,
-    reserve: h.reserve, interval: h.interval, ...numbers,
+    victim: h.templates[`victim.${h.victimRule}`], reserve: h.reserve, interval: h.interval, ...numbers,
   });
 }
 

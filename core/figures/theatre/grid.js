@@ -40,10 +40,10 @@ class Grid {
     const { context: c, width, geometry: g } = this, { run, colors } = this.stage;
     c.clearRect(0, 0, width, this.height);
     const used = [run.gpu, run.cpu].map((pool, k) => this.drawPool(pool, g.top[k], k));
-    const share = run.gpu.size ? Math.round(100 * used[0] / run.gpu.size) : 0;
-    this.heading('GPU blocks', `${used[0]} of ${run.gpu.size} held · ${share} %`, 12);
+    const usable = run.gpu.size - (run.h.nullBlock ? 1 : 0), share = usable ? Math.round(100 * used[0] / usable) : 0;
+    this.heading('GPU blocks', `${used[0]} of ${usable} held · ${share} %`, 12);
     if (run.cpu.size) this.heading('CPU blocks (swap space)', `${used[1]} of ${run.cpu.size} held`, g.top[1] - 8);
-    this.canvas.setAttribute('aria-label', `Step ${run.t}: ${used[0]} of ${run.gpu.size} GPU blocks and ${used[1]} of ${run.cpu.size} CPU blocks are held`);
+    this.canvas.setAttribute('aria-label', `Step ${run.t}: ${used[0]} of ${usable} GPU blocks and ${used[1]} of ${run.cpu.size} CPU blocks are held`);
     this.canvas.dataset.step = run.t;
     this.canvas.dataset.draws = (+this.canvas.dataset.draws || 0) + 1;
   }

@@ -93,6 +93,7 @@ def _header(trace: Trace) -> dict[str, Any]:
         "reserve": int(config.watermark * config.num_gpu_blocks) if "watermark" in scheduler.knobs
         else 0,
         "interval": config.prefill_schedule_interval,
+        "victimRule": scheduler.victim_rule(config),
         "outcome": trace.end.outcome.value,
         "ending": end_sentence(trace),
         "message": trace.end.message,
