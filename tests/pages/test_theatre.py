@@ -152,6 +152,80 @@ def test_theatre_one_request_tells_its_life(page: Any, address: str) -> None:
     assert "GPU blocks" in page.locator(".life").inner_text()
 
 
+def test_theatre_step_in_which_the_engine_dies_has_everybody(page: Any, address: str) -> None:
+    """h1 is on its way from waiting to running, and l1 and l2 are swapped out in waiting."""
+    show(page, address, "28_v0_priority_and_swap", 7)
+    assert chips(page, "waiting") == ["l1", "l2"]
+    assert chips(page, "running") == ["h0", "l0", "h1"]
+    assert page.locator(".why li").all_inner_texts() == [
+        "h1 is let in.line 107",
+        "The engine dies: looking at l1 breaks one of its own assumptions."
+        " AssertionError: a request in waiting is swapped outline 95",
+        "l0, l2, h0, h1: get nothing, for the engine dies before anything is computed."]
+    page.locator(".chip", has=page.get_by_text("l2", exact=True)).click()
+    steps = [int(text) for text in page.locator(".life li small").all_inner_texts()]
+    assert steps[-3:] == [4, 5, 7]  # pushed out; behind h1 for two steps; the death
+    assert "the engine dies in this step" in page.locator(".life li").last.inner_text()
+
+
+@pytest.mark.parametrize(("preset", "step", "budget", "chip"), [
+    ("43_v1_cache_outlives", 20, "16 of ", "+16"), ("29_v0_shared_prefix", 5,
+                                                   "70 of 512 · 6 computed", "+6"),
+    ("01_article_demo", 0, "9 of 4096 · 7 computed", "+5"),
+    ("11_slip_charged_its_prompt", 9, "2 of 4 · 8 computed", "+8")])
+def test_theatre_tokens_charged_are_told_from_those_computed(
+        page: Any, address: str, preset: str, step: int, budget: str, chip: str) -> None:
+    show(page, address, preset, step)
+    assert budget in page.locator("[data-budget=tokens] .value").inner_text()
+    assert chip in page.locator(".chip .badge").all_inner_texts()
+
+
+def test_theatre_one_request_tells_pauses_and_ranges(page: Any, address: str) -> None:
+    """r0 computes its prompt in one step and decodes in 29 more, with 7 pauses between them."""
+    show(page, address, "20_v0_recompute_by_default", 20)
+    page.locator(".chip", has=page.get_by_text("r0", exact=True)).click()
+    assert page.locator(".shares span").all_inner_texts() == ["prefill 1", "decode 29", "paused 7"]
+    show(page, address, "01_article_demo", 6)
+    page.locator(".chip", has=page.get_by_text("3", exact=True)).click()
+    waits = page.locator(".life li", has_text="has to wait").all_inner_texts()
+    assert [" ".join(text.split()) for text in waits] == [
+        "0 3 has to wait: too few blocks are free (needed: 3, free: 0 to 2). (8 steps)",
+        "11 3 has to wait: too few blocks are free (needed: 3, free: 1 to 2). (5 steps)"]
+    assert page.locator(".life li.now").inner_text().split()[0] == "0"
+
+
+def test_theatre_budget_that_lacks_a_contiguous_run_is_marked(page: Any, address: str) -> None:
+    show(page, address, "72_orca_fragmented", 8)
+    assert "14 of 20 · said no" in page.locator("[data-budget=gpu]").inner_text()
+
+
+def test_theatre_lanes_are_in_order_after_a_change_with_the_code_open(
+        page: Any, address: str) -> None:
+    show(page, address, "01_article_demo", 6)
+    height = page.locator(".chip").first.bounding_box()["height"]
+    page.get_by_role("tab", name="The code").click()
+    before = wait_for_run(page)
+    page.get_by_role("slider", name="Sequence budget").press("ArrowLeft")
+    wait_for_run(page, before)
+    page.get_by_role("tab", name="Queues and budgets").click()
+    assert page.locator(".chip").first.bounding_box()["height"] == height
+    assert page.locator(".chip .count").first.is_visible()
+
+
+def test_theatre_space_plays_after_a_click_on_another_button(page: Any, address: str) -> None:
+    show(page, address, "01_article_demo", 0)
+    page.get_by_role("button", name="Step forward").click()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause", exact=True).wait_for()
+
+
+def test_theatre_refusals_in_the_jump_list_are_refusals(page: Any, address: str) -> None:
+    """In 70 one step refuses somebody; in 39 others a whole queue is held."""
+    show(page, address, "70_static_batch", 0)
+    options = page.locator("[data-do=jump] option").all_inner_texts()
+    assert "refusals (1)" in options and "queues held (39)" in options
+
+
 def test_theatre_phenomenon_clicked_jumps_and_explains(page: Any, address: str) -> None:
     show(page, address, "25_v0_prefill_stall", 0)
     page.locator(".phenomenon", has_text="Decode stall").click()
@@ -161,6 +235,8 @@ def test_theatre_phenomenon_clicked_jumps_and_explains(page: Any, address: str) 
     assert marks.count() == 9 and set(marks.all_inner_texts()) == {"✓"}
     marks.first.click()
     assert "1. blocks conserved" in page.locator(".note").inner_text()
+    page.locator(".stage").press("ArrowRight")
+    assert not page.locator(".note").is_visible()
     marks.last.click()
     assert "9. deterministic csv: The same scenario" in page.locator(".note").inner_text()
 

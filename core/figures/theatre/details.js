@@ -69,6 +69,8 @@ class Life {
       + `<p>${fill(w.sofar, { step: run.t, outputs: now.outputs, total: run.h.outputLens[request] })} `
       + (tables.length ? tables.map(([device, table]) => `${device} blocks <code>${table.join(' ')}</code>`).join(' · ') : w.noblocks) + '</p>'
       + `<div class="shares">${this.shares(request)}</div><ol>${story.map(({ step, until, text }) => `<li data-step="${step}" class="${step <= run.t && run.t <= until ? 'now' : ''}"><small>${step}</small> ${text}</li>`).join('')}</ol>`;
+    const line = this.pane.querySelector('li.now'), bottom = this.pane.scrollTop + this.pane.clientHeight;
+    if (line && (line.offsetTop < this.pane.scrollTop || line.offsetTop + line.offsetHeight > bottom)) this.pane.scrollTop = line.offsetTop - this.pane.clientHeight / 2;
   }
   // Steps in each state; those in which a running request was given nothing are pauses.
   shares(request) {
