@@ -140,6 +140,35 @@ def test_theatre_sentence_and_line_of_code_point_at_each_other(page: Any, addres
     assert row.locator("span").inner_text() == source[int(line) - 1]
 
 
+@pytest.mark.parametrize("preset", ["01_article_demo", "46_v1_saturation", "62_saturated_both",
+                                    "70_static_batch"])
+def test_theatre_every_line_that_is_lit_has_its_sentence(
+        page: Any, address: str, preset: str) -> None:
+    show(page, address, preset, 0)
+    page.get_by_role("tab", name="The code").click()
+    assert page.evaluate("""() => {
+      const { stage } = window.schedulerTheatre, { root, run } = stage, bare = [];
+      let lit = 0;
+      for (let t = 0; t < run.steps; t++) {
+        stage.goTo(t); stage.draw(false);
+        const told = new Set([...root.querySelectorAll(".why li")]
+          .flatMap((li) => li.dataset.lines.split(" ")));
+        for (const row of root.querySelectorAll(".code .lit")) {
+          lit++;
+          if (!told.has(row.dataset.line)) bare.push([t, row.dataset.line]);
+        }
+      }
+      return [lit > run.steps / 2, bare];
+    }""") == [True, []]
+
+
+def test_theatre_blocks_that_must_stay_free_are_told(page: Any, address: str) -> None:
+    """A tenth of 18 blocks, rounded down."""
+    page.goto(f"{address}/?preset=21_v0_swap&watermark=0.1")
+    wait_for_run(page)
+    assert "of 18 · 1 kept free" in page.locator("[data-budget=gpu]").inner_text()
+
+
 def test_theatre_one_request_tells_its_life(page: Any, address: str) -> None:
     show(page, address, "21_v0_swap", 10)
     page.locator(".chip", has=page.get_by_text("r3", exact=True)).click()
