@@ -56,7 +56,7 @@ def told_in_the_browser(runs: dict[str, Trace], folder: Path) -> dict[str, Any]:
     for name, trace in runs.items():
         (folder / name).write_bytes(pack(trace))
     script = "\n".join([(THEATRE / f"{part}.js").read_text("utf-8")
-                        for part in ("timeline", "explain")] + [TELL])
+                        for part in ("timeline", "run", "explain")] + [TELL])
     done = subprocess.run(["node", "-e", script, "--", str(folder)], check=True,
                           capture_output=True, text=True)
     return json.loads(done.stdout)

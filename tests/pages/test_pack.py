@@ -11,8 +11,9 @@ import pytest
 
 from core import simulate
 from core.figures.theatre import script
-from core.figures.theatre.pack import NONE, num_shown_steps, pack
+from core.figures.theatre.pack import NONE, pack
 from core.presets import load_presets
+from core.queue_replay import num_shown_steps
 from core.trace import Kind, Limit, Trace
 
 PRESETS = load_presets()

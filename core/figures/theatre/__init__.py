@@ -13,8 +13,8 @@ import struct
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SCRIPTS = ("timeline", "explain", "grid", "chart", "transport", "panels", "why", "details",
-           "picture", "main")
+SCRIPTS = ("timeline", "run", "explain", "grid", "chart", "transport", "panels", "why",
+           "details", "picture", "main")
 """In the order in which they are joined to one script."""
 
 PLACE_CHART = """<style>

@@ -15,15 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from core.explain import end_sentence, templates
-from core.figures.theme import LOOKS, look_of, owner_color
-from core.schedulers import schedulers
-from core.source import decode_line, source_file
+from core.figures.theatre.header import QUEUES, header_of
+from core.figures.theme import LOOKS, look_of
+from core.queue_replay import num_shown_steps
 from core.token_times import token_times
-from core.trace import Kind, Limit, Outcome, State, StepRow, Trace
+from core.trace import Kind, Limit, State, StepRow, Trace
 
 NONE = 0xFFFF_FFFF
-QUEUES = ("waiting", "running", "swapped", "scheduled")
 
 Columns = dict[str, np.ndarray]
 
@@ -47,7 +45,7 @@ def pack(trace: Trace, extras: dict[str, Any] | None = None) -> bytes:
     sections |= _rows(trace)
     sections |= _parkings(trace)
     sections |= _unfinished(trace)
-    header = _header(trace) | (extras or {})
+    header = header_of(trace) | (extras or {})
     blobs, table, offset = [], {}, 0
     for name, column in sections.items():
         data = np.ascontiguousarray(column, dtype=np.uint32).tobytes()
@@ -58,52 +56,6 @@ def pack(trace: Trace, extras: dict[str, Any] | None = None) -> bytes:
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return zlib.compress(struct.pack("<II", len(text), 0) + text + b"".join(blobs), 1)
-
-
-def num_shown_steps(trace: Trace) -> int:
-    """Steps on the picture: a step in which the engine died has no row but is shown."""
-    return max(trace.num_steps + (trace.end.outcome is Outcome.ABORTED), 1)
-
-
-def _header(trace: Trace) -> dict[str, Any]:
-    scenario, config = trace.scenario, trace.scenario.config
-    scheduler = schedulers()[scenario.scheduler]
-    source = source_file(scheduler)
-    token_budget, seq_budget = scheduler.budgets(config)
-    return {
-        "steps": num_shown_steps(trace),
-        "computedSteps": trace.num_steps,
-        "ids": [r.request_id for r in scenario.requests],
-        "promptLens": [r.prompt_len for r in scenario.requests],
-        "outputLens": [r.output_len for r in scenario.requests],
-        "arrivals": [r.arrival_step for r in scenario.requests],
-        "priorities": [r.priority for r in scenario.requests],
-        "colors": [owner_color(i) for i in range(min(len(scenario.requests), 40))],
-        "looks": {name: look._asdict() for name, look in LOOKS.items()},
-        "lookNames": list(LOOKS),
-        "kinds": [kind.value for kind in Kind],
-        "limits": [limit.value for limit in Limit],
-        "queues": QUEUES,
-        "gpuBlocks": config.num_gpu_blocks,
-        "cpuBlocks": config.num_cpu_blocks if "num_cpu_blocks" in scheduler.knobs else 0,
-        "nullBlock": scheduler.has_null_block,
-        "blockSize": config.block_size,
-        "tokenBudget": token_budget,
-        "seqBudget": seq_budget,
-        "reserve": int(config.watermark * config.num_gpu_blocks) if "watermark" in scheduler.knobs
-        else 0,
-        "interval": config.prefill_schedule_interval,
-        "victimRule": scheduler.victim_rule(config),
-        "outcome": trace.end.outcome.value,
-        "ending": end_sentence(trace),
-        "message": trace.end.message,
-        "templates": templates(),
-        "words": {key.removeprefix("theatre."): text for key, text in templates().items()
-                  if key.startswith("theatre.")},
-        "decodeLine": decode_line(scheduler),
-        "file": f"core/schedulers/{source.name}",
-        "source": source.read_text("utf-8").splitlines(),
-    }
 
 
 def _leases(trace: Trace, device: str) -> Columns:
