@@ -51,7 +51,7 @@ def sentence(trace: Trace, event: Event, language: str = "en") -> str:
 
 def _starts_over(trace: Trace, event: Event) -> bool:
     """Whether the request had lost its blocks before, so that it computes all it has again."""
-    lost = None if event.request is None else trace.first_preemptions.get(event.request)
+    lost = None if event.request is None else trace.first_losses.get(event.request)
     return lost is not None and lost < event.step
 
 

@@ -195,6 +195,21 @@ class Trace:
         return first
 
     @cached_property
+    def first_losses(self) -> dict[int, int]:
+        """For each request the step in which a preemption first took away what it had computed."""
+        served: dict[int, int] = {}
+        for edit in self.queue_edits:
+            if edit.queue == "scheduled":
+                for request in edit.inserted:
+                    served.setdefault(request, edit.step)
+        first: dict[int, int] = {}
+        for event in self.event_rows:
+            if event.kind is Kind.PREEMPTED and event.request is not None and (
+                    served.get(event.request, event.step) < event.step):
+                first.setdefault(event.request, event.step)
+        return first
+
+    @cached_property
     def steps(self) -> pd.DataFrame:
         """One row per step; see core/tables.py for the columns."""
         from core import tables

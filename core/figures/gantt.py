@@ -43,6 +43,8 @@ def gantt_bars(trace: Trace) -> dict[str, list[Bar]]:
     pauses = _pauses(trace)
     for span in trace.span_rows:
         look = look_of(span.state, span.attempt)
+        if span.state in (State.PREFILL, State.DECODE):  # in a step that dies nothing is computed
+            span = span._replace(to_step=min(span.to_step, trace.num_steps))
         cuts = [step for step in pauses if span.state is State.DECODE
                 and span.from_step <= step < span.to_step]
         for start, end in pairwise([span.from_step - 1, *cuts, span.to_step]):

@@ -51,6 +51,12 @@ class V0Engine(Engine):
         return blocks(self.config, self.record)
 
     @classmethod
+    def victim_rule(cls, config: EngineConfig) -> str:
+        """The last of running; with priorities that is sorted by urgency before (2.12)."""
+        by_urgency = config.policy == "priority" and not config.enable_chunked_prefill
+        return "least_urgent" if by_urgency else "last"
+
+    @classmethod
     def config_faults(cls, config: EngineConfig) -> list[Fault]:
         """What the engine refuses at its start. Some recordings bypass its check of the budget."""
         faults = []

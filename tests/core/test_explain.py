@@ -69,15 +69,13 @@ def test_runs_that_are_walked_show_every_kind_of_decision() -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_victim_is_what_its_sentence_calls_it_in_the_runs_of(group: str) -> None:
-    """V0 sorts running by urgency first, if it heeds priorities; its last is then that one."""
+    """V0 sorts running by urgency before, if it heeds priorities."""
     for trace in every_run(group).values():
-        requests, by_urgency = trace.scenario.requests, trace.scenario.config.policy == "priority"
+        requests, config = trace.scenario.requests, trace.scenario.config
+        rule = schedulers()[trace.scenario.scheduler].victim_rule(config)
         for running, victim in victims(trace):
-            last, least = running[-1], max(running, key=lambda r: (requests[r].priority, r))
-            if trace.scenario.scheduler == "vllm_v1":
-                assert victim == (least if by_urgency else last)
-            else:
-                assert victim in ((last, least) if by_urgency else (last,))
+            least = max(running, key=lambda r: (requests[r].priority, r))
+            assert victim == {"last": running[-1], "least_urgent": least}[rule]
 
 
 def victims(trace: Trace) -> Iterator[tuple[list[int], int]]:
@@ -93,7 +91,7 @@ def victims(trace: Trace) -> Iterator[tuple[list[int], int]]:
                 running.append(event.request)
             elif event.kind in (Kind.PREEMPTED, Kind.SWAPPED_OUT):
                 if template_key(trace, event).endswith(
-                        ("spare_block.other", "num_gpu_blocks.other")):
+                        ("spare_block.other", "num_gpu_blocks.other", "priority.other")):
                     yield list(running), event.request
                 running.remove(event.request)
         before = list(queues["running"])

@@ -125,6 +125,9 @@ def test_theatre_arrow_keys_walk_through_the_requests(page: Any, address: str) -
         assert page.locator(".chip.focus .name").inner_text() == request
     stage.press("Escape")
     assert page.locator(".chip.focus").count() == 0
+    assert "Click a bar" in page.locator(".life").inner_text()
+    stage.press("ArrowUp")
+    assert page.locator(".life").inner_text().startswith("r3")
 
 
 def test_theatre_sentence_and_line_of_code_point_at_each_other(page: Any, address: str) -> None:
@@ -221,6 +224,28 @@ def test_theatre_one_request_tells_pauses_and_ranges(page: Any, address: str) ->
         "0 3 has to wait: too few blocks are free (needed: 3, free: 0 to 2). (8 steps)",
         "11 3 has to wait: too few blocks are free (needed: 3, free: 1 to 2). (5 steps)"]
     assert page.locator(".life li.now").inner_text().split()[0] == "0"
+
+
+def test_theatre_story_begins_with_its_summary_and_then_follows_the_step(
+        page: Any, address: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, address, "20_v0_recompute_by_default", 20)
+    page.locator(".chip", has=page.get_by_text("r3", exact=True)).click()
+    life = page.locator(".life")
+    assert life.evaluate("(pane) => pane.scrollTop") == 0
+    page.locator(".stage").press("End")
+    now = life.locator("li.now").bounding_box()
+    pane = life.bounding_box()
+    assert pane["y"] <= now["y"] and now["y"] + now["height"] <= pane["y"] + pane["height"]
+
+
+def test_theatre_marks_are_in_view_under_a_remark_too(page: Any, address: str) -> None:
+    """42 has a remark of the front end above the theatre."""
+    page.set_viewport_size({"width": 1280, "height": 720})
+    show(page, address, "42_v1_hangs", 20)
+    page.locator(".invariants button").last.wait_for()
+    marks = page.locator(".marks").bounding_box()
+    assert marks["y"] + marks["height"] <= 720
 
 
 def test_theatre_budget_that_lacks_a_contiguous_run_is_marked(page: Any, address: str) -> None:

@@ -59,18 +59,20 @@ class Life {
   show() {
     if (this.pane.hidden) return;
     const { run } = this.stage, request = this.stage.selected, w = run.h.words;
-    if (request < 0) { this.pane.innerHTML = `<p class="quiet">${w.pick}</p>`; return; }
-    const story = this.story(request), now = run.progress(request, run.t);
     const key = `${request} ${run.t}`;
     if (this.key === key && this.run === run) return;
     this.key = key; this.run = run;
+    if (request < 0) { this.pane.innerHTML = `<p class="quiet">${w.pick}</p>`; this.request = request; return; }
+    const story = this.story(request), now = run.progress(request, run.t);
     const tables = [['GPU', run.gpu.tableOf(request)], ['CPU', run.cpu.tableOf(request)]].filter((entry) => entry[1].length);
     this.pane.innerHTML = `<p class="who">${requestHtml(run, request)} ${fill(w.asked, { prompt: run.h.promptLens[request], output: run.h.outputLens[request], priority: run.h.priorities[request] })}</p>`
       + `<p>${fill(w.sofar, { step: run.t, outputs: now.outputs, total: run.h.outputLens[request] })} `
       + (tables.length ? tables.map(([device, table]) => `${device} blocks <code>${table.join(' ')}</code>`).join(' · ') : w.noblocks) + '</p>'
       + `<div class="shares">${this.shares(request)}</div><ol>${story.map(({ step, until, text }) => `<li data-step="${step}" class="${step <= run.t && run.t <= until ? 'now' : ''}"><small>${step}</small> ${text}</li>`).join('')}</ol>`;
     const line = this.pane.querySelector('li.now'), bottom = this.pane.scrollTop + this.pane.clientHeight;
-    if (line && (line.offsetTop < this.pane.scrollTop || line.offsetTop + line.offsetHeight > bottom)) this.pane.scrollTop = line.offsetTop - this.pane.clientHeight / 2;
+    if (this.request !== request) this.pane.scrollTop = 0; // its summary first, then the line of the step
+    else if (line && (line.offsetTop < this.pane.scrollTop || line.offsetTop + line.offsetHeight > bottom)) this.pane.scrollTop = line.offsetTop - this.pane.clientHeight / 2;
+    this.request = request;
   }
   // Steps in each state; those in which a running request was given nothing are pauses.
   shares(request) {
@@ -111,11 +113,11 @@ class Life {
   // Steps on end with one reason are one line, which tells in which range the numbers were.
   story(request) {
     const { run } = this.stage, { c, h } = run;
-    const own = run.eventsOf[request].map((i) => {
+    const own = run.eventsOf[request].filter((i) => run.kind(i) !== 'prefilled' || c.eventStep[i] < h.computedSteps).map((i) => {
       const kind = run.kind(i), step = c.eventStep[i];
       if (kind === 'refused') return { step, key: `refused ${run.limit(i)}`, text: sentence(run, i), event: i };
-      const lost = kind === 'preempted' ? ' ' + fill(h.words.lost, { count: step ? run.computed(request, step - 1) : 0 }) : '';
-      return { step, key: null, text: sentence(run, i) + lost };
+      const count = kind === 'preempted' && step ? run.computed(request, step - 1) : 0;
+      return { step, key: null, text: sentence(run, i) + (count ? ' ' + fill(h.words.lost, { count }) : '') };
     });
     const lines = [];
     for (const item of [...own, ...this.waits(request)].sort((a, b) => a.step - b.step)) {

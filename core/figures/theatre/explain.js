@@ -14,7 +14,8 @@ function templateKey(run, event) {
   const { c } = run, known = run.h.templates, kind = run.kind(event);
   if (kind === 'prefilled') {
     if (c.eventCached[event]) return 'prefilled.cached';
-    const again = run.eventsOf[c.eventRequest[event]].some((i) => i < event && run.kind(i) === 'preempted');
+    const request = c.eventRequest[event], lost = (i) => run.kind(i) === 'preempted' && run.served(request, 0, c.eventStep[i]);
+    const again = run.eventsOf[request].some((i) => i < event && lost(i));
     return again ? 'prefilled.again' : 'prefilled';
   }
   const limit = run.limit(event);

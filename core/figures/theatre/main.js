@@ -52,6 +52,8 @@ class Stage {
     const cell = this.root.querySelector('.grid-cell');
     this.grid.resize(cell.clientWidth, this.run.h.chartHeight);
     this.root.style.setProperty('--chart-height', `${this.run.h.chartHeight}px`);
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? window.scrollY;
+    this.root.style.setProperty('--stage-top', `${this.root.getBoundingClientRect().top + scrolled}px`);
     const slot = this.root.querySelector('.chart-slot').getBoundingClientRect();
     outside?.style.setProperty('--chart-top', `${slot.top - outside.getBoundingClientRect().top}px`);
     this.transport.drawMarks();

@@ -126,8 +126,9 @@ class Budgets {
     this.bar('tokens', [[prefill, 'prefill'], [decode, 'decode'], [Math.max(0, charged - computed), 'charged']], h.tokenBudget,
       charged === computed ? `${parts} of ${h.tokenBudget}` : `${charged} of ${h.tokenBudget} · ${computed} computed`,
       no('max_num_batched_tokens', 'max_num_scheduled_tokens', 'enable_chunked_prefill', 'long_prefill_token_threshold'));
-    const running = run.queues.get('running').length;
-    this.bar('seqs', [[c.seqs[t], 'decode']], h.seqBudget, `${c.seqs[t]} of ${h.seqBudget}` + (running === c.seqs[t] ? '' : ` · ${running} running`), no('max_num_seqs', 'max_num_active_seqs'));
+    const { died, stray } = atStep(run), running = run.queues.get('running').length + stray.length;
+    const seqs = died === undefined ? c.seqs[t] : running;
+    this.bar('seqs', [[seqs, 'decode']], h.seqBudget, `${seqs} of ${h.seqBudget}` + (running === seqs ? '' : ` · ${running} running`), no('max_num_seqs', 'max_num_active_seqs'));
     const usable = h.gpuBlocks - (h.nullBlock ? 1 : 0), held = run.gpu.numHeld();
     this.bar('gpu', [[held, 'held']], usable, `${held} of ${usable}` + (h.reserve ? ` · ${h.reserve} kept free` : ''), no('num_gpu_blocks', 'contiguous_run', 'spare_block', 'watermark', 'scheduler_reserve_full_isl'), h.reserve);
     const swapped = run.cpu.numHeld();

@@ -32,14 +32,14 @@ class Transport {
     this.range.max = run.steps - 1;
     this.rate.value = String(this.speed);
     const { c } = run;
-    this.markSteps = {};
+    this.markSteps = {}; this.counts = {};
     for (const [name, kinds] of Object.entries(MARKS)) {
-      const steps = new Set();
-      for (let i = 0; i < c.eventStep.length; i++) if (kinds.includes(run.kind(i))) steps.add(c.eventStep[i]);
-      this.markSteps[name] = Uint32Array.from(steps).sort();
+      const steps = [...c.eventStep].filter((_, i) => kinds.includes(run.kind(i)));
+      this.counts[name] = steps.length;
+      this.markSteps[name] = Uint32Array.from(new Set(steps)).sort();
     }
     for (const option of this.jump.options) {
-      const count = this.markSteps[option.value].length;
+      const count = this.counts[option.value];
       option.textContent = `${option.dataset.name} (${count})`;
       option.disabled = !count;
     }
