@@ -270,7 +270,8 @@ def test_theatre_space_plays_after_a_click_on_another_button(page: Any, address:
     show(page, address, "01_article_demo", 0)
     page.get_by_role("button", name="Step forward").click()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Pause", exact=True).wait_for()
+    assert page.get_by_role("button", name="Pause", exact=True).is_visible()
+    assert page.evaluate("window.schedulerTheatre.stage.transport.playing")
 
 
 def test_theatre_refusals_in_the_jump_list_are_refusals(page: Any, address: str) -> None:
