@@ -42,8 +42,7 @@ class ArticleEngine(Engine):
     def new_budget(self) -> SchedulingBudget:
         """The budget of one cycle."""
         self.scheduled = []
-        config = self.config
-        self.budget = SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
+        self.budget = SchedulingBudget(*self.budgets(self.config))
         return self.budget
 
     # -- memory ------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class ReservingEngine(Engine):
     def begin_step(self) -> None:
         """A new budget, of which every running request takes its next token."""
         config, self.scheduled = self.config, []
-        self.budget = SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
+        self.budget = SchedulingBudget(*self.budgets(config))
 
     def blocks_to_reserve(self, output_len: int) -> int:
         """Blocks for so many output tokens behind the head's prompt, up to max_model_len."""

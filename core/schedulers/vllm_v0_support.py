@@ -82,8 +82,7 @@ class V0Engine(Engine):
 
     def new_budget(self) -> None:
         """The budget of one step."""
-        config = self.config
-        self.budget = SchedulingBudget(config.max_num_batched_tokens, config.max_num_seqs)
+        self.budget = SchedulingBudget(*self.budgets(self.config))
         self.cached_tokens = 0
 
     def cost(self, seq: Sequence, cut: bool = True) -> tuple[int, int]:

@@ -23,7 +23,8 @@ class Run {
   }
   color(request) { return this.h.colors[request % this.h.colors.length]; }
 
-  // Per request: its stays, its preemptions, and the steps in which it was given tokens.
+  // Per request: its stays and decisions, the steps that served it, those of them that gave no token,
+  // and the queues in which it stood.
   collectLives() {
     const { c, n } = this;
     this.spansOf = Array.from({ length: n }, () => []);
