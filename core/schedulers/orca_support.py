@@ -59,8 +59,8 @@ class ReservingEngine(Engine):
 
     def begin_step(self) -> None:
         """A new budget, of which every running request takes its next token."""
-        config, self.scheduled = self.config, []
-        self.budget = SchedulingBudget(*self.budgets(config))
+        self.scheduled = []
+        self.budget = SchedulingBudget(*self.budgets(self.config))
 
     def blocks_to_reserve(self, output_len: int) -> int:
         """Blocks for so many output tokens behind the head's prompt, up to max_model_len."""
